@@ -1,0 +1,156 @@
+"""Typed views of pod templates and nodes: the fields that quota, flavors and placement read."""
+
+import msgspec
+
+from worker_agent.api.meta import LabelSelectorRequirement, Object, Quantity, View
+
+
+class ResourceRequirements(View):
+    requests: dict[str, Quantity] | None = None
+    limits: dict[str, Quantity] | None = None
+    claims: msgspec.Raw | None = None
+
+
+class Container(View):
+    name: str = ""
+    image: str = ""
+    resources: ResourceRequirements | None = None
+    restart_policy: str = ""
+    ports: msgspec.Raw | None = None
+
+
+class Toleration(View):
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+
+class Taint(View):
+    key: str
+    value: str = ""
+    effect: str = ""
+    time_added: str | None = None
+
+
+class NodeSelectorTerm(View):
+    match_expressions: list[LabelSelectorRequirement] | None = None
+    match_fields: list[LabelSelectorRequirement] | None = None
+
+
+class NodeSelector(View):
+    node_selector_terms: list[NodeSelectorTerm] | None = None
+
+
+class PreferredSchedulingTerm(View):
+    weight: int = 0
+    preference: NodeSelectorTerm = msgspec.field(default_factory=NodeSelectorTerm)
+
+
+class NodeAffinity(View):
+    required_during_scheduling_ignored_during_execution: NodeSelector | None = None
+    preferred_during_scheduling_ignored_during_execution: list[PreferredSchedulingTerm] | None = None
+
+
+class Affinity(View):
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: msgspec.Raw | None = None
+    pod_anti_affinity: msgspec.Raw | None = None
+
+
+class PodSpec(View):
+    containers: list[Container] | None = None
+    init_containers: list[Container] | None = None
+    node_selector: dict[str, str] | None = None
+    affinity: Affinity | None = None
+    tolerations: list[Toleration] | None = None
+    runtime_class_name: str | None = None
+    overhead: dict[str, Quantity] | None = None
+    priority: int | None = None
+    priority_class_name: str = ""
+    resources: ResourceRequirements | None = None
+    resource_claims: msgspec.Raw | None = None
+    topology_spread_constraints: msgspec.Raw | None = None
+    scheduling_gates: msgspec.Raw | None = None
+    node_name: str = ""
+
+
+class PodTemplateMeta(View):
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class PodTemplate(View):
+    """The view of a PodTemplateSpec; decode it from the Raw that a PodSet keeps: ``decode_template(raw)``."""
+
+    metadata: PodTemplateMeta = msgspec.field(default_factory=PodTemplateMeta)
+    spec: PodSpec = msgspec.field(default_factory=PodSpec)
+
+
+class NodeSpec(View):
+    taints: list[Taint] | None = None
+    unschedulable: bool = False
+
+
+class NodeCondition(View):
+    type: str
+    status: str = "Unknown"
+
+
+class NodeStatus(View):
+    allocatable: dict[str, Quantity] | None = None
+    conditions: list[NodeCondition] | None = None
+
+
+class Node(Object):
+    spec: NodeSpec = msgspec.field(default_factory=NodeSpec)
+    status: NodeStatus = msgspec.field(default_factory=NodeStatus)
+
+
+class PodStatus(View):
+    phase: str = ""
+
+
+class Pod(Object):
+    spec: PodSpec = msgspec.field(default_factory=PodSpec)
+    status: PodStatus = msgspec.field(default_factory=PodStatus)
+
+
+class PriorityClass(Object):
+    value: int = 0
+    global_default: bool = False
+    preemption_policy: str | None = None
+
+
+class RuntimeClassOverhead(View):
+    pod_fixed: dict[str, Quantity] | None = None
+
+
+class RuntimeClass(Object):
+    overhead: RuntimeClassOverhead | None = None
+
+
+class LimitRangeItem(View):
+    type: str = ""
+    max: dict[str, Quantity] | None = None
+    min: dict[str, Quantity] | None = None
+    default: dict[str, Quantity] | None = None
+    default_request: dict[str, Quantity] | None = None
+    max_limit_request_ratio: dict[str, Quantity] | None = None
+
+
+class LimitRangeSpec(View):
+    limits: list[LimitRangeItem] | None = None
+
+
+class LimitRange(Object):
+    spec: LimitRangeSpec = msgspec.field(default_factory=LimitRangeSpec)
+
+
+_template_decoder = msgspec.json.Decoder(PodTemplate)
+
+
+def decode_template(raw: msgspec.Raw | bytes) -> PodTemplate:
+    """The typed view of a PodTemplateSpec. An empty Raw is an empty template."""
+    return _template_decoder.decode(raw) if bytes(raw) else PodTemplate()

@@ -1,0 +1,79 @@
+"""Where a kind lives in the API: group, version, plural, scope. The table every client and server looks things up in."""
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceType:
+    """One served resource. ``path`` builds request paths; nothing else in the program writes one."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool = True
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """``/apis/<group>/<version>[/namespaces/<ns>]/<plural>[/<name>[/<subresource>]]``."""
+        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        parts = [root]
+        if self.namespaced and namespace:
+            parts += ["namespaces", quote(namespace, safe="")]
+        parts.append(self.plural)
+        parts += [quote(part, safe="") for part in (name, subresource) if part]
+        return "/".join(parts)
+
+
+KUEUE = "kueue.x-k8s.io"
+FEDHUB = "fedhub.dev"
+
+NAMESPACES = ResourceType("", "v1", "Namespace", "namespaces", namespaced=False)
+NODES = ResourceType("", "v1", "Node", "nodes", namespaced=False)
+PODS = ResourceType("", "v1", "Pod", "pods")
+SECRETS = ResourceType("", "v1", "Secret", "secrets")
+EVENTS = ResourceType("events.k8s.io", "v1", "Event", "events")
+LIMIT_RANGES = ResourceType("", "v1", "LimitRange", "limitranges")
+LEASES = ResourceType("coordination.k8s.io", "v1", "Lease", "leases")
+JOBS = ResourceType("batch", "v1", "Job", "jobs")
+PRIORITY_CLASSES = ResourceType("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", namespaced=False)
+RUNTIME_CLASSES = ResourceType("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", namespaced=False)
+CUSTOM_RESOURCE_DEFINITIONS = ResourceType(
+    "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False
+)
+MUTATING_WEBHOOKS = ResourceType(
+    "admissionregistration.k8s.io",
+    "v1",
+    "MutatingWebhookConfiguration",
+    "mutatingwebhookconfigurations",
+    namespaced=False,
+)
+VALIDATING_WEBHOOKS = ResourceType(
+    "admissionregistration.k8s.io",
+    "v1",
+    "ValidatingWebhookConfiguration",
+    "validatingwebhookconfigurations",
+    namespaced=False,
+)
+
+CLUSTER_QUEUES = ResourceType(KUEUE, "v1beta2", "ClusterQueue", "clusterqueues", namespaced=False)
+COHORTS = ResourceType(KUEUE, "v1beta2", "Cohort", "cohorts", namespaced=False)
+LOCAL_QUEUES = ResourceType(KUEUE, "v1beta2", "LocalQueue", "localqueues")
+RESOURCE_FLAVORS = ResourceType(KUEUE, "v1beta2", "ResourceFlavor", "resourceflavors", namespaced=False)
+WORKLOADS = ResourceType(KUEUE, "v1beta2", "Workload", "workloads")
+WORKLOAD_PRIORITY_CLASSES = ResourceType(
+    KUEUE, "v1beta2", "WorkloadPriorityClass", "workloadpriorityclasses", namespaced=False
+)
+ADMISSION_CHECKS = ResourceType(KUEUE, "v1beta2", "AdmissionCheck", "admissionchecks", namespaced=False)
+TOPOLOGIES = ResourceType(KUEUE, "v1beta2", "Topology", "topologies", namespaced=False)
+MULTIKUEUE_CLUSTERS = ResourceType(KUEUE, "v1beta2", "MultiKueueCluster", "multikueueclusters", namespaced=False)
+MULTIKUEUE_CONFIGS = ResourceType(KUEUE, "v1beta2", "MultiKueueConfig", "multikueueconfigs", namespaced=False)
+PROVISIONING_REQUEST_CONFIGS = ResourceType(
+    KUEUE, "v1beta2", "ProvisioningRequestConfig", "provisioningrequestconfigs", namespaced=False
+)
+CLUSTER_CAPACITIES = ResourceType(FEDHUB, "v1alpha1", "ClusterCapacity", "clustercapacities", namespaced=False)
+DISPATCH_POLICIES = ResourceType(FEDHUB, "v1alpha1", "DispatchPolicy", "dispatchpolicies", namespaced=False)

@@ -1,0 +1,41 @@
+"""The one seam to an API server: a request goes down, a status, headers and a stream of bytes come back.
+
+Implementations: the official client (``kubernetes_transport``), the embedded server in process (``hub.local``), the
+agent tunnel, and a wrapper that injects faults. Everything above sees only this.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """``query`` keeps the order of its pairs; ``body`` is empty for requests without one."""
+
+    method: str
+    path: str
+    query: tuple[tuple[str, str], ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """Header names are lower case. ``stream`` yields the body in pieces of any size and must be closed by the reader."""
+
+    status: int
+    headers: Mapping[str, str]
+    stream: AsyncIterator[bytes]
+
+    async def read(self) -> bytes:
+        """The whole body."""
+        return b"".join([piece async for piece in self.stream])
+
+
+class Transport(Protocol):
+    """Carries requests to one API server. ``request`` raises ConnectionError (or a subclass) when it cannot."""
+
+    async def request(self, request: Request) -> Response: ...
+
+    async def close(self) -> None: ...

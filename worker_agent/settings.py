@@ -1,0 +1,1 @@
+"""Settings (see hub/local contract): filled in below."""
