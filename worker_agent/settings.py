@@ -1,1 +1,263 @@
-"""Settings (see hub/local contract): filled in below."""
+"""Settings of an agent: a YAML file in Kueue's Configuration schema, then the environment, checked before a start.
+
+File: ``config.kueue.x-k8s.io/v1beta2``, kind ``Configuration``; unknown fields are refused (spec/operations section 2).
+Environment: ``FEDHUB_`` and the field's name in snake case, nested with two underscores, for example
+``FEDHUB_METRICS__BIND_ADDRESS=:9090``; the environment wins over the file. A wrong setting raises SettingsError, whose
+text names the setting, its value and what is allowed.
+"""
+
+from datetime import timedelta
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from worker_agent.api import durations
+
+
+def _duration(value: Any) -> Any:
+    if isinstance(value, timedelta):
+        return value
+    if not isinstance(value, str):
+        raise ValueError("must be a duration such as 30s, 5m or 1h30m")
+    return durations.parse(value)
+
+
+def _not_negative(duration: timedelta) -> timedelta:
+    if duration < timedelta(0):
+        raise ValueError("must not be negative")
+    return duration
+
+
+def _positive(duration: timedelta) -> timedelta:
+    if duration <= timedelta(0):
+        raise ValueError("must be more than 0s")
+    return duration
+
+
+Duration = Annotated[timedelta, BeforeValidator(_duration)]
+NonNegativeDuration = Annotated[Duration, AfterValidator(_not_negative)]
+PositiveDuration = Annotated[Duration, AfterValidator(_positive)]
+NonNegative = Annotated[int, Field(ge=0)]
+PortNumber = Annotated[int, Field(ge=1, le=65535)]
+
+
+class Stanza(BaseModel):
+    """Base of every stanza: unknown fields are refused, values are fixed once read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class InternalCertificateManagement(Stanza):
+    enable: bool = True
+    webhook_service_name: str = "kueue-webhook-service"
+    webhook_secret_name: str = "kueue-webhook-server-cert"
+
+
+class Webhook(Stanza):
+    port: int = Field(default=9443, ge=0, le=65535)
+    """0 takes any free port (local mode)."""
+    host: str = ""
+    cert_dir: str = ""
+    url: str = ""
+    """Ours: the base URL under which the API server reaches the webhooks; empty means the in-cluster Service."""
+
+
+class LocalQueueMetrics(Stanza):
+    enable: bool = False
+    local_queue_selector: dict[str, Any] | None = None
+
+
+class Metrics(Stanza):
+    bind_address: str = ":8443"
+    """Host and port; ``0`` switches metrics off."""
+    enable_cluster_queue_resources: bool = False
+    local_queue_metrics: LocalQueueMetrics | None = None
+    custom_labels: list[dict[str, Any]] = []
+
+
+class Health(Stanza):
+    health_probe_bind_address: str = ":8081"
+    readiness_endpoint_name: str = "readyz"
+    liveness_endpoint_name: str = "healthz"
+
+
+class LeaderElection(Stanza):
+    leader_elect: bool = True
+    resource_name: str = "c1f6bfd2.kueue.x-k8s.io"
+    resource_namespace: str = ""
+    resource_lock: Literal["leases"] = "leases"
+    lease_duration: PositiveDuration = timedelta(seconds=15)
+    renew_deadline: PositiveDuration = timedelta(seconds=10)
+    retry_period: PositiveDuration = timedelta(seconds=2)
+
+    @model_validator(mode="after")
+    def _order(self) -> Self:
+        if not self.lease_duration > self.renew_deadline > self.retry_period:
+            raise ValueError("must satisfy leaseDuration > renewDeadline > retryPeriod")
+        return self
+
+
+class ControllerOptions(Stanza):
+    group_kind_concurrency: dict[str, Annotated[int, Field(ge=1)]] = {}
+    cache_sync_timeout: int | None = Field(default=None, ge=0)
+    """Nanoseconds, as in Kueue."""
+
+
+class ClientConnection(Stanza):
+    qps: float = 300.0
+    """Negative switches the limit off."""
+    burst: int = 500
+
+
+class TransportSecurity(Stanza):
+    min_version: Literal["", "VersionTLS12", "VersionTLS13"] = ""
+    cipher_suites: list[str] = []
+    curve_preferences: list[int] = []
+
+    @model_validator(mode="after")
+    def _suites(self) -> Self:
+        if self.min_version == "VersionTLS13" and self.cipher_suites:
+            raise ValueError("cipherSuites may not be set with minVersion VersionTLS13")
+        return self
+
+
+class RequeuingStrategy(Stanza):
+    timestamp: Literal["Eviction", "Creation"] = "Eviction"
+    backoff_limit_count: NonNegative | None = None
+    backoff_base_seconds: NonNegative = 60
+    backoff_max_seconds: NonNegative = 3600
+
+
+class WaitForPodsReady(Stanza):
+    timeout: NonNegativeDuration = timedelta(minutes=30)
+    block_admission: bool = False
+    recovery_timeout: NonNegativeDuration | None = None
+    """Defaults to ``timeout``; ``0s`` switches the recovery check off."""
+    requeuing_strategy: RequeuingStrategy = RequeuingStrategy()
+
+
+class Integrations(Stanza):
+    frameworks: list[str] = ["batch/job"]
+    external_frameworks: list[str] = []
+    label_keys_to_copy: list[str] = []
+
+
+class FairSharing(Stanza):
+    ALLOWED: ClassVar = (
+        ["LessThanOrEqualToFinalShare"],
+        ["LessThanInitialShare"],
+        ["LessThanOrEqualToFinalShare", "LessThanInitialShare"],
+    )
+    preemption_strategies: list[str]
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if self.preemption_strategies not in self.ALLOWED:
+            raise ValueError(f"preemptionStrategies must be one of {', '.join(map(str, self.ALLOWED))}")
+        return self
+
+
+class AdmissionFairSharing(Stanza):
+    usage_half_life_time: NonNegativeDuration
+    usage_sampling_interval: PositiveDuration = timedelta(minutes=5)
+    resource_weights: dict[str, Annotated[float, Field(ge=0)]] = {}
+
+
+class ResourceTransformation(Stanza):
+    input: str
+    strategy: Literal["Retain", "Replace"] = "Retain"
+    multiply_by: str = ""
+    outputs: dict[str, str | int] = {}
+
+
+class Resources(Stanza):
+    quota_check_strategy: Literal["BlockUndeclared", "IgnoreUndeclared"] | None = None
+    exclude_resource_prefixes: list[str] = []
+    transformations: list[ResourceTransformation] = []
+    device_class_mappings: list[dict[str, Any]] = []
+
+    @model_validator(mode="after")
+    def _together(self) -> Self:
+        inputs = [transformation.input for transformation in self.transformations]
+        if len(set(inputs)) < len(inputs):
+            raise ValueError(f"transformations[].input must be unique, found {', '.join(inputs)}")
+        if self.quota_check_strategy == "IgnoreUndeclared" and self.exclude_resource_prefixes:
+            raise ValueError("quotaCheckStrategy IgnoreUndeclared may not be used with excludeResourcePrefixes")
+        return self
+
+
+class WorkloadRetention(Stanza):
+    after_finished: NonNegativeDuration | None = None
+    after_deactivated_by_kueue: NonNegativeDuration | None = None
+
+
+class ObjectRetentionPolicies(Stanza):
+    workloads: WorkloadRetention | None = None
+
+
+class IncrementalDispatcher(Stanza):
+    step_size: int = Field(default=3, ge=1)
+
+
+class MultiKueueStanza(Stanza):
+    gc_interval: NonNegativeDuration = timedelta(minutes=1)
+    origin: str = Field(default="multikueue", max_length=63, pattern=r"^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$")
+    worker_lost_timeout: NonNegativeDuration = timedelta(minutes=15)
+    dispatcher_name: str = ""
+    """Empty takes the program's default: ``fedhub.dev/capacity-aware`` in the hub."""
+    external_frameworks: list[dict[str, str]] = []
+    cluster_profile: dict[str, Any] | None = None
+    incremental_dispatcher_config: IncrementalDispatcher | None = None
+
+
+class VisibilityServer(Stanza):
+    bind_address: str = ""
+    bind_port: PortNumber = 8082
+
+
+class AgentSettings(BaseSettings):
+    """Everything an agent can be told. Field docs stand at the field; defaults are Kueue's."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="FEDHUB_",
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        nested_model_default_partial_update=True,
+    )
+    api_version: Literal["config.kueue.x-k8s.io/v1beta2"] = "config.kueue.x-k8s.io/v1beta2"
+    kind: Literal["Configuration"] = "Configuration"
+    namespace: str = "kueue-system"
+    manage_jobs_without_queue_name: bool = False
+    managed_jobs_namespace_selector: dict[str, Any] | None = None
+    internal_cert_management: InternalCertificateManagement = InternalCertificateManagement()
+    webhook: Webhook = Webhook()
+    metrics: Metrics = Metrics()
+    health: Health = Health()
+    pprof_bind_address: str = ""
+    leader_election: LeaderElection = LeaderElection()
+    controller: ControllerOptions = ControllerOptions()
+    client_connection: ClientConnection = ClientConnection()
+    tls: TransportSecurity = TransportSecurity()
+    wait_for_pods_ready: WaitForPodsReady | None = WaitForPodsReady()
+    integrations: Integrations = Integrations()
+    multi_kueue: MultiKueueStanza = MultiKueueStanza()
+    fair_sharing: FairSharing | None = None
+    admission_fair_sharing: AdmissionFairSharing | None = None
+    resources: Resources = Resources()
+    feature_gates: dict[str, bool] = {}
+    object_retention_policies: ObjectRetentionPolicies | None = None
+    visibility_server: VisibilityServer = VisibilityServer()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """The environment before the file: init arguments carry what the file says."""
+        return env_settings, init_settings

@@ -1,0 +1,38 @@
+"""Settings of the hub: those of an agent (the hub is one on its manager cluster) and the ``federation`` stanza.
+
+Kueue's own ``multiKueue`` stanza keeps its meaning (origin, gcInterval, workerLostTimeout, dispatcherName).
+"""
+
+from datetime import timedelta
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from worker_agent.settings import AgentSettings, NonNegativeDuration, PositiveDuration, Stanza
+
+
+class Ray(Stanza):
+    address: str = ""
+    """An existing Ray cluster (``ray://host:10001`` or ``auto``); empty starts a local one when it is needed."""
+    actors: Annotated[int, Field(ge=1, le=256)] = 2
+    """Long-lived actors over which the worker clusters are sharded."""
+
+
+class Federation(Stanza):
+    evaluation: Literal["inline", "ray", "auto"] = "inline"
+    """Where candidate clusters are evaluated; ``auto`` starts Ray only after inline rounds took too long."""
+    inline_budget: PositiveDuration = timedelta(milliseconds=500)
+    """What an inline round may take before ``auto`` counts it as too long."""
+    ray: Ray = Ray()
+    round_timeout: PositiveDuration = timedelta(minutes=5)
+    """How long a nominated cluster may take to admit before the next one is tried."""
+    batch_period: NonNegativeDuration = timedelta(milliseconds=200)
+    """How long remote events are collected before their Workloads are looked at again."""
+    reconnect_maximum: PositiveDuration = timedelta(minutes=5)
+    """The longest pause between attempts to reach a lost worker."""
+
+
+class HubSettings(AgentSettings):
+    """Everything the hub can be told; in the environment e.g. ``FEDHUB_FEDERATION__EVALUATION=ray``."""
+
+    federation: Federation = Federation()
