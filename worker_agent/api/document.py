@@ -7,7 +7,7 @@ Document = dict[str, Any]
 
 
 def get(document: Any, path: str, default: Any = None) -> Any:
-    """The value at a dotted path such as ``spec.template.metadata.labels``; ``default`` where any part is absent or null."""
+    """The value at a dotted path such as ``spec.template.metadata``; ``default`` where a part is absent or null."""
     for part in path.split("."):
         if not isinstance(document, dict):
             return default

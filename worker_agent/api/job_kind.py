@@ -1,7 +1,7 @@
 """What the agent and the hub need to know of a job kind. A kind is mostly data: one file in ``worker_agent.jobs``.
 
-Controllers, webhooks, remote copies, RBAC and the contract test all follow from a ``JobKind``; a kind states its facts and
-overrides only what is special (spec/jobs sections 2 and 9).
+Controllers, webhooks, remote copies, RBAC and the contract test all follow from a ``JobKind``; a kind states its
+facts and overrides only what is special (spec/jobs sections 2 and 9).
 """
 
 from dataclasses import dataclass, field
@@ -67,7 +67,7 @@ class JobKind:
 
     def restore(self, job: Document, infos: list[PodSetInfo]) -> tuple[Document, bool]: ...  # type: ignore[empty-body]
 
-    def finished(self, job: Document) -> Finish | None: ...  # type: ignore[empty-body]
+    def finished(self, job: Document) -> Finish | None: ...
 
     def is_active(self, job: Document) -> bool: ...  # type: ignore[empty-body]
 

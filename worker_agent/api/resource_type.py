@@ -1,4 +1,4 @@
-"""Where a kind lives in the API: group, version, plural, scope. The table every client and server looks things up in."""
+"""Where a kind lives in the API: group, version, plural, scope. Every client and server looks things up here."""
 
 from dataclasses import dataclass
 from urllib.parse import quote
