@@ -13,6 +13,7 @@ AREAS = {
     "jobs": "tests.conformance.jobs",
     "multikueue": "tests.conformance.multikueue",
     "fuzz": "tests.conformance.fuzz",
+    "core": "tests.conformance.core",
 }
 """Folder name of a file -> the module whose ``RUNNERS`` maps patterns of file stems to functions."""
 
