@@ -1,1 +1,34 @@
-"""cli."""
+"""The ``fedhub`` command: run the hub, or a whole federation on this machine.
+
+``main`` is the entry point. One file per group of commands; what takes long to import is imported by the command that
+needs it, so that ``--help`` and mistakes answer at once.
+"""
+
+import sys
+
+import typer
+
+from hub.cli import demo_command, local_commands, run_command
+
+app = typer.Typer(
+    name="fedhub",
+    help="Federation hub for batch and training jobs on Kubernetes.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("run")(run_command.run)
+app.command("demo")(demo_command.demo)
+app.command("up")(local_commands.up)
+app.command("down")(local_commands.down)
+app.command("status")(local_commands.status)
+
+
+def main() -> None:
+    """Runs the command line; wrong usage and wrong settings exit with 2, other failures with 1."""
+    app()
+
+
+if __name__ == "__main__":
+    sys.exit(app())

@@ -1,0 +1,172 @@
+"""``fedhub demo``: a federation, jobs, live progress, and a table of what ran where and why."""
+
+import asyncio
+import secrets
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Group
+from rich.live import Live
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from hub.cli import local_commands, output
+from hub.cli.local_commands import DEFAULT_STATE, ManifestFolder, StateFolder
+from hub.cli.output import Format
+
+ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+
+
+def demo(
+    jobs: Annotated[int, typer.Option(min=1, max=100_000, help="How many jobs to submit.")] = 30,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave the federation running and print how to reach it.")
+    ] = False,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds after which unfinished jobs count as failed.")] = 300,
+    state: StateFolder = DEFAULT_STATE,
+    manifests: ManifestFolder = None,
+    output_format: Annotated[Format, typer.Option("--output", "-o", help="Output format.")] = Format.TABLE,
+) -> None:
+    """Run training jobs through a local federation and show where each ran and why.
+
+    A federation that already runs in the state folder is used and left running. Exits 0 only when every job finished.
+
+    Examples: fedhub demo; fedhub demo --jobs 300; fedhub demo --keep
+    """
+    from hub.local import spec  # noqa: PLC0415 - imports that take long wait until they are needed
+
+    try:
+        folder = manifests or spec.shipped()
+        found = spec.load(folder)
+    except spec.SpecError as error:
+        output.fail(error, 2)
+    options = {"jobs": jobs, "keep": keep, "timeout": timeout, "state": state}
+    rows, unfinished = _run(found, folder, options)
+    _report(rows, output_format)
+    if unfinished:
+        output.fail(f"{unfinished} of {len(rows)} jobs did not finish")
+
+
+def _run(found: Any, folder: Path, options: dict[str, Any]) -> tuple[list[Any], int]:
+    """Starts what is needed, follows the jobs, stops what was started; Ctrl-C and SIGTERM stop cleanly too."""
+    from hub.local import federation as local  # noqa: PLC0415
+    from hub.local.demo_board import Stage  # noqa: PLC0415
+    from hub.local.layout import Layout  # noqa: PLC0415
+
+    layout = Layout(options["state"].resolve())
+    federation = local.Federation(found, folder, layout)
+    reused = any(process.alive for process in local.existing(layout))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        started = time.monotonic()
+        if not reused:
+            asyncio.run(federation.up(output.say))
+            output.say(f"the federation is up after {time.monotonic() - started:.1f} s")
+        rows = asyncio.run(_follow(layout, found.manager.name, folder, options))
+    except local.FederationError as error:
+        federation.down()
+        output.fail(error)
+    except KeyboardInterrupt:
+        federation.down()
+        output.fail("interrupted; everything that was started is stopped", 130)
+    if options["keep"]:
+        local_commands.tell_access(layout.kubeconfig, [cluster.name for cluster in found.clusters])
+    elif not reused:
+        federation.down()
+    return rows, sum(row.stage is not Stage.FINISHED for row in rows)
+
+
+async def _follow(layout: Any, manager: str, folder: Path, options: dict[str, Any]) -> list[Any]:
+    from hub.local import demo_jobs  # noqa: PLC0415
+    from hub.local.demo import Demo  # noqa: PLC0415
+    from hub.local.federation import connect  # noqa: PLC0415
+    from hub.local.spec import documents  # noqa: PLC0415
+
+    run = "".join(secrets.choice(ALPHABET) for _ in range(4))
+    made = demo_jobs.make(documents(folder / "jobs"), options["jobs"], run)
+    async with connect(layout, manager) as client:
+        with _Board(len(made)) as board:
+            return await Demo(client, made, run, board.show).follow(options["timeout"])
+
+
+class _Board:
+    """Progress while jobs run: a live picture on a terminal, a line per change of the counts elsewhere."""
+
+    LINE_EVERY_SECONDS = 1.0
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._printed = ("", 0.0)
+        self._progress = Progress(
+            TextColumn("{task.completed}/{task.total} finished"), BarColumn(), TimeElapsedColumn(), console=output.notes
+        )
+        self._task = self._progress.add_task("jobs", total=total)
+        self._live = (
+            Live(console=output.notes, refresh_per_second=8, transient=True) if output.notes.is_terminal else None
+        )
+
+    def __enter__(self) -> "_Board":
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live:
+            self._live.stop()
+
+    def show(self, rows: list[Any]) -> None:
+        from hub.local import demo_board  # noqa: PLC0415
+
+        counts = demo_board.counts(rows)
+        where: dict[str, int] = {}
+        for row in rows:
+            if row.stage is demo_board.Stage.RUNNING:
+                where[row.cluster] = where.get(row.cluster, 0) + 1
+        text = ", ".join(f"{counts[stage]} {stage}" for stage in demo_board.Stage if counts[stage])
+        if where:
+            text += " (" + ", ".join(f"{cluster} {count}" for cluster, count in sorted(where.items())) + ")"
+        if self._live:
+            self._progress.update(self._task, completed=counts[demo_board.Stage.FINISHED])
+            self._live.update(Group(self._progress, Text(text)))
+        elif text != self._printed[0] and (
+            time.monotonic() - self._printed[1] > self.LINE_EVERY_SECONDS
+            or counts[demo_board.Stage.FINISHED] == self._total
+        ):
+            self._printed = (text, time.monotonic())
+            output.say(text)
+
+
+def _report(rows: list[Any], format_: Format) -> None:
+    """The closing table: job, cluster, waited, ran, why that cluster."""
+    if format_ in (Format.JSON, Format.YAML):
+        output.structured(
+            [
+                {
+                    "job": r.job,
+                    "stage": str(r.stage),
+                    "cluster": r.cluster,
+                    "waited": r.waited,
+                    "ran": r.ran,
+                    "why": r.why,
+                }
+                for r in rows
+            ],
+            format_,
+        )
+        return
+    columns = ["job", "cluster", "waited", "ran", "why that cluster"]
+    output.table(
+        columns,
+        [[row.job, row.cluster or str(row.stage), _seconds(row.waited), _seconds(row.ran), row.why] for row in rows],
+    )
+    used = sorted({row.cluster for row in rows if row.cluster})
+    sys.stdout.flush()
+    output.say(f"{len(rows)} jobs on {len(used)} clusters: {', '.join(used) or 'none'}")
+
+
+def _seconds(value: float | None) -> str:
+    return "" if value is None else f"{value:.0f}s"

@@ -1,0 +1,54 @@
+"""How commands speak: results on standard output, progress and errors on standard error."""
+
+import sys
+from enum import StrEnum
+from typing import Any, NoReturn
+
+import msgspec
+import typer
+import yaml
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+results = Console(soft_wrap=False)
+notes = Console(stderr=True, highlight=False)
+
+
+class Format(StrEnum):
+    """What ``--output`` takes; without it a table is printed."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+
+
+def say(text: str) -> None:
+    """One line of progress."""
+    notes.print(text, markup=False)
+
+
+def fail(problem: object, code: int = 1) -> NoReturn:
+    """Ends the command: ``problem`` on standard error, ``code`` as exit status (2: wrong usage or settings)."""
+    print(f"error: {problem}", file=sys.stderr)
+    raise typer.Exit(code)
+
+
+def structured(value: Any, format_: Format) -> None:
+    """Prints plain data as JSON or YAML."""
+    if format_ is Format.JSON:
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
+    else:
+        sys.stdout.write(yaml.safe_dump(value, sort_keys=False, allow_unicode=True))
+
+
+def table(columns: list[str], rows: list[list[str]]) -> None:
+    """A table as kubectl prints one: upper case headings, no lines; as wide as it needs to be when piped."""
+    shown = Table(box=box.SIMPLE_HEAD if results.is_terminal else None, pad_edge=False, header_style="bold")
+    for column in columns:
+        shown.add_column(column.upper(), no_wrap=column.lower() != "why", overflow="fold")
+    for row in rows:
+        shown.add_row(*row)
+    console = results if results.is_terminal else Console(width=250, soft_wrap=False)
+    console.print(shown)

@@ -1,0 +1,30 @@
+"""``fedhub run``: the hub on a manager cluster."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hub.cli import output
+
+Config = Annotated[Path | None, typer.Option(help="Settings file (Kueue's Configuration and a federation stanza).")]
+Kubeconfig = Annotated[
+    Path | None, typer.Option(help="Kubeconfig of the manager; without it KUBECONFIG, then the pod's own account.")
+]
+Context = Annotated[str, typer.Option(help="Context of the kubeconfig; empty takes its current one.")]
+
+
+def run(config: Config = None, kubeconfig: Kubeconfig = None, context: Context = "") -> None:
+    """Run the hub: the global queues of the manager cluster and the dispatch to its workers.
+
+    Example: fedhub run --config hub.yaml --kubeconfig ~/.kube/config --context manager
+    """
+    from hub.app import program  # noqa: PLC0415 - imports that take long wait until they are needed
+    from hub.settings import HubSettings  # noqa: PLC0415
+    from worker_agent.settings_source import SettingsError, load  # noqa: PLC0415
+
+    try:
+        settings = load(HubSettings, config)
+    except SettingsError as error:
+        output.fail(error, 2)
+    program.main(settings, kubeconfig, context)

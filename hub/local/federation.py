@@ -1,0 +1,156 @@
+"""A federation on this machine: an API server with simulated nodes per cluster, real agents, the real hub.
+
+``Federation.up`` is the whole start in order; every step waits for a condition and none sleeps for a fixed time. Each
+program is a process of its own, so that any of them can be killed and started again (``restart``).
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hub.local import objects, processes, programs
+from hub.local.layout import Layout
+from hub.local.processes import Process
+from hub.local.programs import Program
+from hub.local.spec import Cluster, FederationSpec, documents
+from worker_agent.api.resource_type import ADMISSION_CHECKS, CLUSTER_QUEUES, MULTIKUEUE_CLUSTERS, ResourceType
+from worker_agent.kube import kubeconfig, kubernetes_transport
+from worker_agent.kube.client import Client
+from worker_agent.kube.clock import SystemClock
+
+Say = Callable[[str], None]
+
+START_TIMEOUT_SECONDS = 60.0
+
+
+class FederationError(RuntimeError):
+    """The federation could not be started or used; the text says which part, why, and where its log is."""
+
+
+@dataclass
+class Federation:
+    """One federation in ``layout``, made of ``spec`` with the manifests in ``folder``. Not for two users at a time."""
+
+    spec: FederationSpec
+    folder: Path
+    layout: Layout
+    persistent: bool = False
+    """Keep every cluster's objects in SQLite, so that its API server may be killed."""
+    programs: dict[str, Program] = field(default_factory=dict)
+    running: dict[str, Process] = field(default_factory=dict)
+
+    async def up(self, say: Say) -> None:
+        """Starts everything and returns when jobs can be submitted. Raises FederationError; then call ``down``."""
+        self._refuse_second()
+        self.programs = {program.name: program for program in programs.of(self.spec, self.layout, self.persistent)}
+        say(f"starting {len(self.spec.clusters)} API servers with simulated nodes")
+        await self._start([name for name in self.programs if _is_cluster(name)])
+        programs.write_kubeconfig(self.spec, self.layout)
+        say("starting the hub and an agent for each worker")
+        await self._start([name for name in self.programs if not _is_cluster(name)])
+        say("applying queues")
+        await asyncio.gather(*(self._apply(cluster) for cluster in self.spec.clusters))
+        say("waiting for the hub to reach every worker")
+        await self._settled()
+
+    def down(self) -> None:
+        """Stops every process of this federation, agents first, API servers last."""
+        stop(list(self.running.values()))
+        self.running.clear()
+        self.layout.processes.unlink(missing_ok=True)
+
+    def restart(self, name: str) -> None:
+        """Starts a program that has ended again, with the settings it had."""
+        program = self.programs[name]
+        self.running[name] = processes.start(name, program.argv, self.layout.log(name))
+        processes.save(self.layout.processes, list(self.running.values()))
+
+    def _refuse_second(self) -> None:
+        alive = [process.name for process in processes.saved(self.layout.processes) if process.alive]
+        if alive:
+            raise FederationError(
+                f"a federation already runs in {self.layout.root} ({', '.join(alive)}); stop it with: fedhub down"
+            )
+
+    async def _start(self, names: list[str]) -> None:
+        for name in names:
+            self.restart(name)
+        await asyncio.gather(*(self._ready(self.programs[name]) for name in names))
+
+    async def _ready(self, program: Program) -> None:
+        await self._until(program.ready, f"{program.name} is not ready", program.name)
+
+    async def _apply(self, cluster: Cluster) -> None:
+        is_manager = cluster == self.spec.manager
+        folder = self.folder / ("manager" if is_manager else f"workers/{cluster.name}")
+        wanted = [*objects.system(), *documents(folder)]
+        if is_manager:
+            for worker in self.spec.workers:
+                wanted += objects.registration(worker, self.layout.cluster_kubeconfig(worker.name).read_text())
+        async with connect(self.layout, cluster.name) as client:
+            await objects.apply(client, wanted)
+
+    async def _settled(self) -> None:
+        async with connect(self.layout, self.spec.manager.name) as client:
+            for resource in (MULTIKUEUE_CLUSTERS, ADMISSION_CHECKS, CLUSTER_QUEUES):
+                await self._active(client, resource, "hub")
+        for worker in self.spec.workers:
+            async with connect(self.layout, worker.name) as client:
+                await self._active(client, CLUSTER_QUEUES, f"agent-{worker.name}")
+
+    async def _active(self, client: Client, resource: ResourceType, program: str) -> None:
+        async def all_active() -> bool:
+            return not await objects.inactive(client, resource)
+
+        await self._until(all_active, f"some {resource.plural} are not Active", program)
+
+    async def _until(self, condition: Callable[[], Awaitable[bool]], problem: str, program: str) -> None:
+        """Waits for ``condition``; the program's end or START_TIMEOUT_SECONDS is a FederationError naming its log."""
+        pause = 0.02
+        waited = 0.0
+        while not await condition():
+            process = self.running.get(program)
+            if process is not None and not process.alive:
+                raise FederationError(
+                    f"{program} ended during the start; its last words: {tail(self.layout.log(program))}"
+                )
+            if waited > START_TIMEOUT_SECONDS:
+                log = self.layout.log(program)
+                raise FederationError(f"{problem} after {START_TIMEOUT_SECONDS:g} s; see {log}: {tail(log)}")
+            await asyncio.sleep(pause)
+            waited += pause
+            pause = min(pause * 1.5, 0.25)
+
+
+@contextlib.asynccontextmanager
+async def connect(layout: Layout, cluster: str) -> AsyncIterator[Client]:
+    """A client with administrator rights at ``cluster`` of the federation in ``layout``."""
+    configuration = kubeconfig.load(layout.cluster_kubeconfig(cluster))
+    client = Client(kubernetes_transport.connect(configuration), SystemClock(), user_agent="fedhub-local")
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+def tail(log: Path, lines: int = 3) -> str:
+    """The last lines of a log, for an error message."""
+    text = log.read_text(errors="replace") if log.exists() else ""
+    return " | ".join(line.strip() for line in text.splitlines()[-lines:]) or "(its log is empty)"
+
+
+def existing(layout: Layout) -> list[Process]:
+    """The processes of a federation that another command started, living or not."""
+    return processes.saved(layout.processes)
+
+
+def stop(started: list[Process]) -> None:
+    """Stops the hub and the agents, then the API servers they talk to."""
+    processes.stop([process for process in started if not _is_cluster(process.name)])
+    processes.stop([process for process in started if _is_cluster(process.name)])
+
+
+def _is_cluster(program: str) -> bool:
+    return program.startswith(f"{programs.CLUSTER}-")

@@ -1,0 +1,129 @@
+"""The programs of a local federation: their command lines, settings files and readiness.
+
+Ports are chosen once per program and written into its settings, so that a program that is started again keeps them.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from hub.local import layout
+from hub.local.layout import Layout
+from hub.local.spec import Cluster, FederationSpec
+
+CLUSTER = "cluster"
+AGENT = "agent"
+HUB = "hub"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """``argv`` follows the Python interpreter; ``ready`` asks whether it serves."""
+
+    name: str
+    argv: list[str]
+    ready: Callable[[], Awaitable[bool]]
+
+
+def of(spec: FederationSpec, where: Layout, persistent: bool) -> Iterator[Program]:
+    """Every program of the federation, clusters first; writes their settings files on the way."""
+    for cluster in spec.clusters:
+        yield _cluster(cluster, where, persistent)
+    yield _controller(HUB, "hub.cli", spec.manager, where)
+    for worker in spec.workers:
+        yield _controller(f"{AGENT}-{worker.name}", "worker_agent.cli", worker, where)
+
+
+def _cluster(cluster: Cluster, where: Layout, persistent: bool) -> Program:
+    path = where.cluster_configuration(cluster.name)
+    (port,) = layout.free_ports(1)
+    folder = where.cluster(cluster.name)
+    _write(
+        path,
+        msgspec.json.format(
+            msgspec.json.encode(
+                {
+                    "name": cluster.name,
+                    "port": port,
+                    "dataDirectory": str(folder),
+                    "persistent": persistent,
+                    "nodeGroups": [group.model_dump(by_alias=True) for group in cluster.node_groups],
+                }
+            )
+        ),
+    )
+
+    async def ready() -> bool:
+        return where.cluster_kubeconfig(cluster.name).exists() and await _listens(port)
+
+    return Program(f"{CLUSTER}-{cluster.name}", ["-m", "hub.local.cluster_process", str(path)], ready)
+
+
+def _controller(name: str, module: str, cluster: Cluster, where: Layout) -> Program:
+    health, metrics, webhook = layout.free_ports(3)
+    path = where.configuration(name)
+    settings: dict[str, Any] = {
+        "apiVersion": "config.kueue.x-k8s.io/v1beta2",
+        "kind": "Configuration",
+        "health": {"healthProbeBindAddress": f"127.0.0.1:{health}"},
+        "metrics": {"bindAddress": f"127.0.0.1:{metrics}"},
+        "webhook": {"host": "127.0.0.1", "port": webhook, "url": f"https://127.0.0.1:{webhook}"},
+        "leaderElection": {"leaderElect": False},
+    }
+    _write(path, yaml.safe_dump(settings, sort_keys=False).encode())
+    argv = ["-m", module, "run", "--config", str(path), "--kubeconfig", str(where.cluster_kubeconfig(cluster.name))]
+
+    async def ready() -> bool:
+        return await _answers(health, "/readyz")
+
+    return Program(name, argv, ready)
+
+
+def write_kubeconfig(spec: FederationSpec, where: Layout) -> None:
+    """One kubeconfig with a context per cluster, the manager's as the current one."""
+    merged: dict[str, Any] = {"apiVersion": "v1", "kind": "Config", "clusters": [], "users": [], "contexts": []}
+    for cluster in spec.clusters:
+        own = yaml.safe_load(where.cluster_kubeconfig(cluster.name).read_text())
+        merged["clusters"].append({"name": cluster.name, "cluster": own["clusters"][0]["cluster"]})
+        merged["users"].append({"name": cluster.name, "user": own["users"][0]["user"]})
+        context = {"cluster": cluster.name, "user": cluster.name}
+        merged["contexts"].append({"name": cluster.name, "context": context})
+    merged["current-context"] = spec.manager.name
+    _write(where.kubeconfig, yaml.safe_dump(merged, sort_keys=False).encode())
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Readable by this user alone: kubeconfigs hold credentials."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(mode=0o600)
+    path.write_bytes(content)
+
+
+async def _listens(port: int) -> bool:
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+    except OSError:
+        return False
+    writer.close()
+    return True
+
+
+async def _answers(port: int, path: str) -> bool:
+    """True when a plain HTTP GET is answered with 200."""
+    try:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    except OSError:
+        return False
+    try:
+        writer.write(f"GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
+        await writer.drain()
+        return b" 200 " in await reader.readline()
+    except OSError:
+        return False
+    finally:
+        writer.close()
