@@ -1,0 +1,205 @@
+"""MultiKueue's state machine: what to do now about one Workload and its copies (spec/multikueue sections 7 and 8).
+
+``decide`` looks at one ``RemoteGroup`` and returns intents in the order in which they are to be carried out; the first
+that fails ends the pass, except inside ``EachCluster``. The steps carry the specification's numbers:
+
+    S1 elastic skip   S2 cleanup   S3 remote finished   S4 remote evicted   S5 spec drift (``sync_drift``)
+    S6 the admitted copy (``sync_winner``)   S7 preemption gates   S8, S9 nomination (``sync_nomination``)
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from hub.engine import (
+    sync_check,
+    sync_drift,
+    sync_gates,
+    sync_job,
+    sync_nomination,
+    sync_owner,
+    sync_removal,
+    sync_winner,
+)
+from hub.engine.intents import ForgetDeleted, HubIntent
+from hub.engine.remote_group import DEFERRED_SYNC_SECONDS, RemoteGroup
+from worker_agent.api import names
+from worker_agent.api.resource_type import WORKLOADS
+from worker_agent.engine.intents import (
+    ADMISSION_MANAGER,
+    MULTIKUEUE_MANAGER,
+    ApplyStatus,
+    RecordEvent,
+    RequeueAfter,
+    RetryWithError,
+    SetCondition,
+    condition_manager,
+)
+
+
+def decide(group: RemoteGroup, now: datetime) -> list[HubIntent]:
+    """The intents for one pass. The group is taken as it stands; nothing is remembered between passes."""
+    if not group.checks or group.check.state == names.CHECK_REJECTED:
+        return [ForgetDeleted()] if group.deleted else []
+    refusal = _refusal(group, now)
+    if refusal is not None:
+        return refusal
+    if group.config_error:
+        return [RetryWithError(f'admission check "{group.check.name}": {group.config_error}')]
+    if group.deleted:
+        return [*sync_removal.everywhere(group), ForgetDeleted()]
+    return _Pass(group, now).run()
+
+
+def _refusal(group: RemoteGroup, now: datetime) -> list[HubIntent] | None:
+    """Whose Workload it is settles whether this is MultiKueue's business at all; None when it is."""
+    kind = group.owner.kind
+    if kind is None:
+        if group.deleted:
+            return [ForgetDeleted()]
+        return [sync_check.set_state(group, names.CHECK_REJECTED, sync_owner.no_adapter(group.owner), now)]
+    if group.deleted or not sync_owner.is_read(kind):
+        return None
+    if group.job is None:
+        return [RetryWithError(f'{kind.resource.plural}.{kind.resource.group} "{group.owner.key.name}" not found')]
+    unmanaged = sync_owner.why_unmanaged(kind, group.job)
+    if unmanaged:
+        message = f"The owner is not managed by Kueue: {unmanaged}"
+        return [sync_check.set_state(group, names.CHECK_REJECTED, message, now)]
+    return None
+
+
+@dataclass
+class _Pass:
+    """One run through the steps. A step returns True when it was the last one."""
+
+    group: RemoteGroup
+    now: datetime
+    intents: list[HubIntent] = field(default_factory=list)
+
+    def run(self) -> list[HubIntent]:
+        steps: tuple[Callable[[], bool], ...] = (
+            self._elastic_skip,
+            self._cleanup,
+            self._remote_finished,
+            self._remote_evicted,
+            self._spec_drift,
+            self._admitted_copy,
+            self._nomination,
+        )
+        for step in steps:
+            if step():
+                break
+        return self.intents
+
+    def _elastic_skip(self) -> bool:
+        group = self.group
+        if not group.elastic:
+            return False
+        finished = group.local.condition(names.FINISHED)
+        if finished is not None and finished.is_true:
+            return finished.reason == names.WORKLOAD_SLICE_REPLACED
+        replaces = group.local.view.metadata.annotation(names.SLICE_REPLACEMENT_FOR_ANNOTATION)
+        return not group.has_quota and bool(replaces)
+
+    def _cleanup(self) -> bool:
+        group = self.group
+        if not group.local.is_true(names.FINISHED) and group.has_quota:
+            return False
+        self.intents += sync_removal.each_cluster(group)
+        if group.unavailable:
+            self.intents.append(RequeueAfter(group.policy.worker_lost_timeout.total_seconds()))
+        return True
+
+    def _remote_finished(self) -> bool:
+        found = self.group.first_with(names.FINISHED)
+        if found is None:
+            return False
+        cluster, copy = found
+        finished = copy.condition(names.FINISHED)
+        assert finished is not None
+        if finished.reason in (names.OUT_OF_SYNC, names.OWNER_NOT_FOUND) and not self.group.elastic:
+            self._redispatch(cluster, finished.reason)
+            return True
+        sync = sync_job.validated(self.group, cluster)
+        self.intents += sync.intents
+        if sync.refused:
+            return True
+        self.intents.append(
+            ApplyStatus(
+                resource=WORKLOADS,
+                key=self.group.key,
+                field_manager=condition_manager(MULTIKUEUE_MANAGER, names.FINISHED),
+                conditions=(SetCondition(names.FINISHED, "True", finished.reason, finished.message),),
+                strict=False,
+            )
+        )
+        return True
+
+    def _redispatch(self, cluster: str, reason: str) -> None:
+        """A copy that ended because its job vanished or differs says nothing about the work: dispatch it again.
+
+        Kueue does so for OutOfSync alone and mirrors OwnerNotFound as the job's own end, which loses work that somebody
+        deleted on the worker.
+        """
+        if self.group.check.state != names.CHECK_READY:
+            return
+        happened = "is out of sync with" if reason == names.OUT_OF_SYNC else "has lost"
+        text = f'Remote workload on worker cluster "{cluster}" {happened} its user job, resetting for re-dispatch'
+        stored = sync_check.with_previous(self.group, text)
+        self.intents.append(sync_check.set_state(self.group, names.CHECK_RETRY, text, self.now))
+        self.intents.append(self._event(stored, "Warning"))
+
+    def _remote_evicted(self) -> bool:
+        found = self.group.first_with(names.EVICTED)
+        if found is None:
+            return False
+        if self.group.local.is_true(names.EVICTED):
+            sync = sync_job.validated(self.group, found[0])
+            self.intents += sync.intents
+            if sync.deferred:
+                self.intents.append(RequeueAfter(DEFERRED_SYNC_SECONDS))
+            return True
+        if self.group.check.state != names.CHECK_READY:
+            return False
+        message = (
+            f'Workload evicted on worker cluster: "{self.group.cluster_name}", resetting for re-admission. '
+            f'Previously: "{names.CHECK_READY}"'
+        )
+        entry = sync_check.entry(self.group, names.CHECK_RETRY, message, self.now)
+        self.intents.append(
+            ApplyStatus(
+                resource=WORKLOADS,
+                key=self.group.key,
+                field_manager=ADMISSION_MANAGER,
+                fields={"admissionChecks": sync_check.replaced(self.group, entry)},
+            )
+        )
+        self.intents.append(self._event(message))
+        return True
+
+    def _spec_drift(self) -> bool:
+        intents, connected = sync_drift.align(self.group)
+        self.intents += intents
+        if connected is not self.group.connected:
+            self.group = replace(self.group, connected=connected)
+        return False
+
+    def _admitted_copy(self) -> bool:
+        winner = self.group.first_with(names.ADMITTED)
+        if winner is not None:
+            self.intents += sync_winner.adopt(self.group, *winner, self.now)
+            return True
+        if self.group.check.state != names.CHECK_READY:
+            return False
+        self.intents += sync_winner.lost(self.group, self.now)
+        return True
+
+    def _nomination(self) -> bool:
+        self.intents += sync_gates.open_next(self.group, self.now)
+        if not sync_nomination.stopped(self.group):
+            self.intents += sync_nomination.nominate(self.group)
+        return True
+
+    def _event(self, message: str, type_: str = "Normal") -> RecordEvent:
+        return sync_check.event(self.group, message, type_)

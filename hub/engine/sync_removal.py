@@ -1,0 +1,64 @@
+"""Taking our objects off a worker: first the job, then the Workload's finalizer, then the Workload (spec S2)."""
+
+from collections.abc import Iterable
+
+from hub.engine import remote_objects
+from hub.engine.intents import EachCluster, HubIntent, OnCluster
+from hub.engine.remote_group import Remote, RemoteGroup
+from worker_agent.api import names
+from worker_agent.api.meta import Key
+from worker_agent.api.resource_type import WORKLOADS
+from worker_agent.engine.intents import DeleteObject, RemoveFinalizer
+
+
+def on_cluster(group: RemoteGroup, cluster: str, remote: Remote) -> list[HubIntent]:
+    """What removes our job and copy from one cluster; objects that are not ours stay."""
+    intents: list[HubIntent] = []
+    kind = group.owner.kind
+    job = remote.job
+    if kind is not None and job is not None and remote_objects.is_ours(job, group.policy.origin):
+        metadata = job["metadata"]
+        intents.append(
+            DeleteObject(
+                resource=kind.resource,
+                key=Key(metadata.get("namespace", ""), metadata["name"]),
+                uid=metadata.get("uid", ""),
+                cluster=cluster,
+            )
+        )
+    if remote.copy is None:
+        return intents
+    metadata = remote.copy.view.metadata
+    if names.IN_USE_FINALIZER in (metadata.finalizers or ()):
+        finalizer = names.IN_USE_FINALIZER
+        intents.append(RemoveFinalizer(resource=WORKLOADS, key=group.key, finalizer=finalizer, cluster=cluster))
+    intents.append(DeleteObject(resource=WORKLOADS, key=group.key, uid=metadata.uid, cluster=cluster))
+    return intents
+
+
+def each_cluster(group: RemoteGroup) -> list[HubIntent]:
+    """Remove from every connected cluster; one that fails does not stop the others (S2)."""
+    served = [
+        OnCluster(cluster, tuple(steps))
+        for cluster, remote in _in_order(group)
+        if (steps := on_cluster(group, cluster, remote))
+    ]
+    return [EachCluster(tuple(served))] if served else []
+
+
+def everywhere(group: RemoteGroup) -> list[HubIntent]:
+    """Remove from every connected cluster, stopping at the first failure (a deleted Workload, section 7 step 6)."""
+    return [step for cluster, remote in _in_order(group) for step in on_cluster(group, cluster, remote)]
+
+
+def elsewhere(group: RemoteGroup, kept: str) -> list[HubIntent]:
+    """Remove the copies on every connected cluster but ``kept``."""
+    intents: list[HubIntent] = []
+    for cluster, remote in _in_order(group):
+        if cluster != kept and remote.copy is not None:
+            intents += on_cluster(group, cluster, remote)
+    return intents
+
+
+def _in_order(group: RemoteGroup) -> Iterable[tuple[str, Remote]]:
+    return ((name, group.connected[name]) for name in group.order if name in group.connected)

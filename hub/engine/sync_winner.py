@@ -1,0 +1,125 @@
+"""The copy that was admitted first runs the job; what happens when none is visible any more (spec S6)."""
+
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from hub.engine import sync_check, sync_job, sync_removal
+from hub.engine.intents import CountAdmitted, HubIntent, Revisit
+from hub.engine.remote_group import DEFERRED_SYNC_SECONDS, RemoteGroup, Sight
+from worker_agent.api import names
+from worker_agent.api.document import Document
+from worker_agent.api.resource_type import WORKLOADS
+from worker_agent.engine.intents import (
+    ADMISSION_MANAGER,
+    ApplyStatus,
+    RequeueAfter,
+    RetryWithError,
+    SetCondition,
+)
+
+EVICTED_ON_MANAGER: Final = "EvictedOnManagerCluster"
+PENDING: Final = "Pending"
+TOPOLOGY_READY: Final = "Ready"
+
+
+def adopt(group: RemoteGroup, cluster: str, copy: Sight, now: datetime) -> list[HubIntent]:
+    """``cluster`` admitted the Workload: drop the other copies, run the job there, and tell the manager's Workload."""
+    intents = sync_removal.elsewhere(group, cluster)
+    evicted = group.local.condition(names.EVICTED)
+    if group.has_quota and evicted is not None and evicted.is_true:
+        intents.append(_deactivate(group, cluster, evicted.message))
+        return intents
+    sync = sync_job.validated(group, cluster)
+    intents += sync.intents
+    if sync.refused:
+        return intents
+    intents += _told(group, cluster, copy, now)
+    if isinstance(intents[-1], RetryWithError):
+        return intents
+    timeout = group.policy.worker_lost_timeout.total_seconds()
+    intents.append(RequeueAfter(DEFERRED_SYNC_SECONDS if sync.deferred else timeout))
+    return intents
+
+
+def lost(group: RemoteGroup, now: datetime) -> list[HubIntent]:
+    """The check is Ready, yet no admitted copy can be seen."""
+    name = group.cluster_name
+    if not name:
+        message = "Admission check is Ready but no admitting cluster is recorded; this is unexpected, please report it"
+        return [sync_check.set_state(group, names.CHECK_RETRY, message, now)]
+    if name in group.unavailable:
+        out_of_contact = now - (group.unavailable[name] or now)
+        remaining = group.policy.worker_lost_timeout - out_of_contact
+        if remaining > timedelta(0):
+            return [RequeueAfter(remaining.total_seconds())]
+        return [sync_check.set_state(group, names.CHECK_RETRY, "Admitting remote lost", now)]
+    return [sync_check.set_state(group, names.CHECK_RETRY, "Admitting remote no longer exists", now)]
+
+
+def _deactivate(group: RemoteGroup, cluster: str, message: str) -> ApplyStatus:
+    """The manager evicts: the worker stops the job first, and only then is the manager's quota released."""
+    return ApplyStatus(
+        resource=WORKLOADS,
+        key=group.key,
+        # The worker must be able to take the condition back, so it goes with the rest of the admission status.
+        field_manager=ADMISSION_MANAGER,
+        conditions=(
+            SetCondition(names.DEACTIVATION_TARGET, "True", EVICTED_ON_MANAGER, f"Evicted on manager: {message}"),
+        ),
+        cluster=cluster,
+    )
+
+
+def _told(group: RemoteGroup, cluster: str, copy: Sight, now: datetime) -> list[HubIntent]:
+    fields: dict[str, Any] = {}
+    admission = _with_topology_ready(group.local.document, copy.document)
+    if admission is not None:
+        fields["admission"] = admission
+    state = group.check.state
+    if state in (names.CHECK_RETRY, names.CHECK_REJECTED):
+        return [_status(group, fields)] if fields else []
+    if group.cluster_name not in ("", cluster):
+        return [
+            RetryWithError(f'attempting to change immutable ClusterName from "{group.cluster_name}" to "{cluster}"')
+        ]
+    message = f'The workload was admitted on "{cluster}"'
+    entry = sync_check.entry(group, names.CHECK_READY, message, now)
+    fields |= {
+        "admissionChecks": sync_check.replaced(group, entry),
+        "clusterName": cluster,
+        "nominatedClusterNames": None,
+    }
+    intents: list[HubIntent] = [_status(group, fields), sync_check.event(group, message)]
+    siblings = tuple(member.key for member in group.components.members) if group.components else ()
+    if siblings:
+        intents.append(Revisit(siblings))
+    if state != names.CHECK_READY:
+        intents.append(CountAdmitted(cluster_queue(group), cluster))
+    return intents
+
+
+def cluster_queue(group: RemoteGroup) -> str:
+    admission = group.local.view.status.admission
+    return admission.cluster_queue if admission is not None else ""
+
+
+def _status(group: RemoteGroup, fields: dict[str, Any]) -> ApplyStatus:
+    return ApplyStatus(resource=WORKLOADS, key=group.key, field_manager=ADMISSION_MANAGER, fields=fields)
+
+
+def _with_topology_ready(local: Document, remote: Document) -> Document | None:
+    """The local admission with the delayed topology requests settled that the worker has assigned; None if none."""
+    admission = (local.get("status") or {}).get("admission") or {}
+    assigned = {
+        assignment.get("name")
+        for assignment in ((remote.get("status") or {}).get("admission") or {}).get("podSetAssignments") or ()
+        if assignment.get("topologyAssignment")
+    }
+    assignments = admission.get("podSetAssignments") or []
+    settled = [
+        {**assignment, "delayedTopologyRequest": TOPOLOGY_READY}
+        if assignment.get("delayedTopologyRequest") == PENDING and assignment.get("name") in assigned
+        else assignment
+        for assignment in assignments
+    ]
+    return {**admission, "podSetAssignments": settled} if settled != assignments else None
