@@ -36,7 +36,7 @@ class SystemClock:
 
 
 class LoopClock:
-    """Follows the running event loop's time, so ``looptime`` makes it virtual. ``start`` is the wall time at loop time 0."""
+    """Follows the running event loop's time, which ``looptime`` makes virtual. ``start``: wall time at loop time 0."""
 
     def __init__(self, start: datetime, seed: int = 0) -> None:
         self._start = start

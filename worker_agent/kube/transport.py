@@ -22,7 +22,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """Header names are lower case. ``stream`` yields the body in pieces of any size and must be closed by the reader."""
+    """Header names are lower case. ``stream`` yields the body in pieces of any size; its reader closes it."""
 
     status: int
     headers: Mapping[str, str]
@@ -31,6 +31,12 @@ class Response:
     async def read(self) -> bytes:
         """The whole body."""
         return b"".join([piece async for piece in self.stream])
+
+    async def close(self) -> None:
+        """Ends the stream early and frees what carries it; closing twice is fine."""
+        aclose = getattr(self.stream, "aclose", None)
+        if aclose is not None:
+            await aclose()
 
 
 class Transport(Protocol):

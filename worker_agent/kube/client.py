@@ -1,0 +1,251 @@
+"""The API server's verbs over a Transport: documents in, bytes out, every write counted."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+
+from worker_agent.api.document import Document
+from worker_agent.api.resource_type import ResourceType
+from worker_agent.kube import errors, retry, verbs
+from worker_agent.kube.budget import RateBudget
+from worker_agent.kube.clock import Clock
+from worker_agent.kube.transport import Request, Response, Transport
+from worker_agent.kube.verbs import ListPage, PatchType, Selection, Target
+
+__all__ = ["Client", "ListPage", "PatchType"]
+
+WATCH_TIMEOUT_SECONDS = 300
+Batch = list[bytes]
+"""Lines of a watch that came together."""
+
+LISTS_STARTED_ANEW = 3
+"""How often a list whose page token expired is begun again before the caller hears of it."""
+
+
+class Client:
+    """One identity at one API server.
+
+    Every method raises an ``errors.ApiError`` where the server refuses and a ``ConnectionError`` where it cannot be
+    reached, after the repeats that ``retry_policy`` allows. ``timeout`` bounds one attempt, in seconds.
+    ``writes`` counts write requests sent, by (verb, plural, subresource); repeats count again, as in an audit log.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        clock: Clock,
+        *,
+        budget: RateBudget | None = None,
+        user_agent: str = "fedhub",
+        retry_policy: retry.RetryPolicy | None = None,
+        timeout: float = 30.0,
+    ) -> None:
+        self.transport = transport
+        self.clock = clock
+        self.writes: Counter[tuple[str, str, str]] = Counter()
+        self._budget = budget
+        self._headers = {"user-agent": user_agent, "accept": "application/json"}
+        self._retry_policy = retry_policy or retry.RetryPolicy()
+        self._timeout = timeout
+
+    async def get(self, resource: ResourceType, name: str, namespace: str = "", *, subresource: str = "") -> bytes:
+        target = Target(resource, namespace, name, subresource)
+        return await self._repeat("get", target, verbs.get(target))
+
+    async def list(
+        self, resource: ResourceType, namespace: str = "", *, label_selector: str = "", field_selector: str = ""
+    ) -> ListPage:
+        """The whole collection, walked in pages of 500 that show one moment of the server."""
+        selection = Selection(label_selector, field_selector)
+        target = Target(resource, namespace)
+        for _ in range(LISTS_STARTED_ANEW):
+            try:
+                return await self._list_once(target, selection)
+            except errors.Gone:
+                continue  # the token of a page expired while we walked
+        return await self._list_once(target, selection)
+
+    async def create(
+        self,
+        resource: ResourceType,
+        document: Document,
+        namespace: str = "",
+        *,
+        field_manager: str = "fedhub",
+        name: str = "",
+        subresource: str = "",
+    ) -> bytes:
+        """Creates an object; with ``name`` and ``subresource`` posts to a subresource such as pods/binding."""
+        target = Target(resource, namespace, name, subresource)
+        return await self._repeat("create", target, verbs.create(target, document, field_manager))
+
+    async def update(
+        self,
+        resource: ResourceType,
+        document: Document,
+        namespace: str = "",
+        *,
+        field_manager: str = "fedhub",
+        subresource: str = "",
+    ) -> bytes:
+        """Replaces the object; its resourceVersion makes the server refuse (Conflict) if it changed meanwhile."""
+        target = Target(resource, namespace, document["metadata"]["name"], subresource)
+        return await self._repeat("update", target, verbs.update(target, document, field_manager))
+
+    async def patch(  # noqa: PLR0913 - the API's own parameters
+        self,
+        resource: ResourceType,
+        name: str,
+        namespace: str,
+        body: object,
+        *,
+        patch_type: PatchType,
+        subresource: str = "",
+        field_manager: str = "fedhub",
+    ) -> bytes:
+        target = Target(resource, namespace, name, subresource)
+        return await self._repeat("patch", target, verbs.patch(target, body, patch_type, field_manager))
+
+    async def apply(  # noqa: PLR0913 - the API's own parameters
+        self,
+        resource: ResourceType,
+        name: str,
+        namespace: str,
+        document: Document,
+        *,
+        field_manager: str,
+        force: bool = True,
+        subresource: str = "",
+    ) -> bytes:
+        """Server-side apply: the fields of ``document`` become this manager's, those it had and leaves out go away."""
+        target = Target(resource, namespace, name, subresource)
+        return await self._repeat("apply", target, verbs.apply(target, document, field_manager, force))
+
+    async def delete(
+        self,
+        resource: ResourceType,
+        name: str,
+        namespace: str = "",
+        *,
+        uid: str = "",
+        resource_version: str = "",
+        propagation: str = "Background",
+    ) -> None:
+        """Deletes the object, if it still is the one named by ``uid`` and ``resource_version`` (else Conflict)."""
+        target = Target(resource, namespace, name)
+        await self._repeat("delete", target, verbs.delete(target, uid, resource_version, propagation))
+
+    async def watch(  # noqa: PLR0913 - the API's own parameters
+        self,
+        resource: ResourceType,
+        namespace: str = "",
+        *,
+        resource_version: str,
+        label_selector: str = "",
+        field_selector: str = "",
+        timeout_seconds: int = WATCH_TIMEOUT_SECONDS,
+        silence: float = 120.0,
+    ) -> AsyncGenerator[Batch, None]:
+        """Changes after ``resource_version``, as batches of JSON lines ``{"type": ..., "object": ...}``.
+
+        The server ends the stream after ``timeout_seconds``; ServerSilent is raised when nothing came for ``silence``
+        seconds (servers send a bookmark about once a minute), ConnectionError when the stream is cut. Not repeated:
+        ``watch.ListWatch`` knows from where to go on.
+        """
+        target = Target(resource, namespace)
+        selection = Selection(label_selector, field_selector)
+        request = self._signed(verbs.watch(target, selection, resource_version, timeout_seconds))
+        if self._budget:
+            await self._budget.admit()
+        response = await self._open(request)
+        try:
+            rest = b""
+            async for piece in _pieces(response, silence):
+                *lines, rest = (rest + piece).split(b"\n")
+                if lines:
+                    yield [line for line in lines if line]
+            # What is left in ``rest`` was cut off and is dropped: the next watch sends it whole.
+        finally:
+            await response.close()
+
+    async def raw(self, request: Request) -> bytes:
+        """Any other request, for example ``GET /version``; GETs are repeated like reads."""
+        return await self._repeat("get" if request.method == "GET" else request.method.lower(), None, request)
+
+    async def close(self) -> None:
+        await self.transport.close()
+
+    async def _list_once(self, target: Target, selection: Selection) -> ListPage:
+        whole = ListPage()
+        token = ""
+        while True:
+            body = await self._repeat("list", target, verbs.list_page(target, selection, token))
+            page, token = verbs.read_page(body, target.resource)
+            whole.items += page.items
+            whole.resource_version = whole.resource_version or page.resource_version
+            if not token:
+                return whole
+
+    async def _repeat(self, verb: str, target: Target | None, request: Request) -> bytes:
+        signed = self._signed(request)
+
+        async def attempt() -> bytes:
+            if self._budget is None:
+                return await self._exchange(verb, target, signed)
+            async with self._budget.slot():
+                return await self._exchange(verb, target, signed)
+
+        return await retry.repeat(verb, attempt, self._retry_policy, self.clock)
+
+    async def _exchange(self, verb: str, target: Target | None, request: Request) -> bytes:
+        if request.method != "GET" and target is not None:
+            self.writes[verb, target.resource.plural, target.subresource] += 1
+        try:
+            async with asyncio.timeout(self._timeout):
+                response = await self.transport.request(request)
+                body = await response.read()
+        except TimeoutError as error:
+            raise errors.ServerSilent(
+                f"{request.method} {request.path}: no answer within {self._timeout:g} s"
+            ) from error
+        self._settle(response, body)
+        return body
+
+    async def _open(self, request: Request) -> Response:
+        try:
+            async with asyncio.timeout(self._timeout):
+                response = await self.transport.request(request)
+                body = await response.read() if response.status >= 300 else b""
+        except TimeoutError as error:
+            raise errors.ServerSilent(f"watch of {request.path}: not opened within {self._timeout:g} s") from error
+        self._settle(response, body)
+        return response
+
+    def _settle(self, response: Response, body: bytes) -> None:
+        """Raises what the server refused; tells the budget how the server feels."""
+        if response.status < 300:
+            if self._budget:
+                self._budget.answered()
+            return
+        error = errors.from_body(response.status, body, response.headers)
+        if self._budget and (error.status == 429 or (error.status == 503 and error.retry_after is not None)):
+            self._budget.pushed_back(error.retry_after)
+        raise error
+
+    def _signed(self, request: Request) -> Request:
+        return replace(request, headers={**self._headers, **request.headers})
+
+
+async def _pieces(response: Response, silence: float) -> AsyncGenerator[bytes, None]:
+    """The body's pieces, each awaited for ``silence`` seconds at most. The consumer's own time does not count."""
+    pieces = aiter(response.stream)
+    while True:
+        try:
+            async with asyncio.timeout(silence):
+                piece = await anext(pieces)
+        except StopAsyncIteration:
+            return
+        except TimeoutError as error:
+            raise errors.ServerSilent(f"watch: the stream was silent for {silence:g} s") from error
+        yield piece

@@ -1,0 +1,196 @@
+"""Leader election on coordination.k8s.io Leases.
+
+No wall clocks are compared: a holder is taken for gone when its record has not changed for its own lease duration,
+counted on our monotonic clock from the moment we saw the record change. After a restart everybody counts afresh.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from worker_agent.api.document import Document
+from worker_agent.api.resource_type import LEASES
+from worker_agent.kube.client import Client
+from worker_agent.kube.clock import Clock
+from worker_agent.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
+from worker_agent.kube.events import micro_time
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseTiming:
+    """Seconds after the last renewal: others take over at ``duration``, the leader gives up at ``renew_deadline``."""
+
+    duration: float = 15.0
+    renew_deadline: float = 10.0
+    retry_period: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.retry_period < self.renew_deadline < self.duration:
+            raise ValueError(
+                "leader election: need 0 < retryPeriod < renewDeadline < leaseDuration, "
+                f"not {self.retry_period:g}, {self.renew_deadline:g}, {self.duration:g}"
+            )
+
+
+class LeaderElection:
+    """``await run(work)``: waits for the lease, runs ``work`` while it is held, cancels it when it is lost, and waits
+    again; cancelled, it stops the work, then releases the lease so that another starts at once.
+
+    ``term`` counts the changes of leadership (leaseTransitions): a fencing number, higher every time somebody begins to
+    lead, a restarted process with the same ``identity`` included.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        name: str,
+        namespace: str,
+        identity: str,
+        clock: Clock,
+        timing: LeaseTiming = LeaseTiming(),
+    ) -> None:
+        self.identity = identity
+        self.is_leader = False
+        self.term = 0
+        self._client = client
+        self._name = name
+        self._namespace = namespace
+        self._clock = clock
+        self._timing = timing
+        self._seen: bytes = b""
+        self._seen_at = 0.0
+        self._renewed_at = 0.0
+        self._taken = False
+
+    async def run(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Returns when ``work`` returns (the lease is released); raises what ``work`` raises."""
+        try:
+            while True:
+                await self._acquire()
+                if await self._lead(work):
+                    return
+        finally:
+            await self._release()
+
+    async def _acquire(self) -> None:
+        while not await self._try():
+            # Jitter keeps candidates from asking in step.
+            await self._clock.sleep(self._timing.retry_period * (1 + 0.2 * self._clock.random()))
+        self.is_leader = True
+        log.info("%s leads %s/%s, term %d", self.identity, self._namespace, self._name, self.term)
+
+    async def _lead(self, work: Callable[[], Awaitable[None]]) -> bool:
+        """Whether ``work`` ended by itself; False when leadership was lost."""
+        working = asyncio.ensure_future(work())
+        renewing = asyncio.create_task(self._renew(), name=f"lease {self._name}")
+        try:
+            await asyncio.wait({working, renewing}, return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                working.result()
+                return True
+            log.warning("%s lost the lease %s/%s; stopping its work", self.identity, self._namespace, self._name)
+            return False
+        finally:
+            # The work stops first and while we still hold the lease, where that is up to us.
+            working.cancel()
+            await asyncio.gather(working, return_exceptions=True)
+            renewing.cancel()
+            await asyncio.gather(renewing, return_exceptions=True)
+
+    async def _renew(self) -> None:
+        """Returns when the lease is lost: another holds it, or no renewal came through within the deadline."""
+        while self._clock.monotonic() - self._renewed_at < self._timing.renew_deadline:
+            await self._clock.sleep(self._timing.retry_period)
+            left = self._timing.renew_deadline - (self._clock.monotonic() - self._renewed_at)
+            try:
+                async with asyncio.timeout(max(left, 0)):
+                    if not await self._try() and self._taken:
+                        break
+            except TimeoutError:
+                break
+        self.is_leader = False
+
+    async def _try(self) -> bool:
+        """Takes or renews the lease; False if it is another's or the server did not agree."""
+        # A renewal counts from before it was asked for: the server may have booked it at any moment since.
+        asked_at = self._clock.monotonic()
+        self._taken = False
+        try:
+            if not await self._write_record():
+                self._taken = True
+                return False
+        except Conflict:
+            return False  # somebody wrote between our read and our write; the next try sees who
+        except (ApiError, ConnectionError) as error:
+            log.warning("lease %s/%s: %s", self._namespace, self._name, error)
+            return False
+        self._renewed_at = asked_at
+        return True
+
+    async def _write_record(self) -> bool:
+        try:
+            raw = await self._client.get(LEASES, self._name, self._namespace)
+        except NotFound:
+            return await self._create()
+        lease: Document = msgspec.json.decode(raw)
+        spec = lease.setdefault("spec", {})
+        holder = spec.get("holderIdentity") or ""
+        self._observe(msgspec.json.encode([holder, spec.get("renewTime"), spec.get("leaseTransitions")]))
+        duration = float(spec.get("leaseDurationSeconds") or self._timing.duration)
+        if holder not in ("", self.identity) and self._clock.monotonic() - self._seen_at < duration:
+            return False
+        now = micro_time(self._clock.now())
+        self.term = max(self.term, int(spec.get("leaseTransitions") or 0))
+        if holder != self.identity or not self.is_leader:
+            spec["leaseTransitions"] = self.term + 1
+            spec["acquireTime"] = now
+        spec.update(holderIdentity=self.identity, leaseDurationSeconds=round(self._timing.duration), renewTime=now)
+        await self._client.update(LEASES, lease, self._namespace)
+        self.term = int(spec.get("leaseTransitions") or 0)
+        return True
+
+    async def _create(self) -> bool:
+        now = micro_time(self._clock.now())
+        # A deleted lease must not set the term back, as far as we know it.
+        term = self.term if self.is_leader or not self._seen else self.term + 1
+        lease: Document = {
+            "apiVersion": LEASES.api_version,
+            "kind": LEASES.kind,
+            "metadata": {"name": self._name, "namespace": self._namespace},
+            "spec": {
+                "holderIdentity": self.identity,
+                "leaseDurationSeconds": round(self._timing.duration),
+                "acquireTime": now,
+                "renewTime": now,
+                "leaseTransitions": term,
+            },
+        }
+        try:
+            await self._client.create(LEASES, lease, self._namespace)
+        except AlreadyExists:
+            return False
+        self.term = term
+        return True
+
+    def _observe(self, record: bytes) -> None:
+        if record != self._seen:
+            self._seen = record
+            self._seen_at = self._clock.monotonic()
+
+    async def _release(self) -> None:
+        """Gives the lease back if it is ours, so that a successor need not wait for it to lapse."""
+        self.is_leader = False
+        try:
+            lease: Document = msgspec.json.decode(await self._client.get(LEASES, self._name, self._namespace))
+            spec = lease.get("spec") or {}
+            if spec.get("holderIdentity") != self.identity:
+                return
+            spec.update(holderIdentity="", leaseDurationSeconds=1, renewTime=micro_time(self._clock.now()))
+            await self._client.update(LEASES, lease, self._namespace)
+        except (ApiError, ConnectionError) as error:
+            log.warning("lease %s/%s not released: %s", self._namespace, self._name, error)
