@@ -1,27 +1,32 @@
 """What the agent and the hub need to know of a job kind. A kind is mostly data: one file in ``worker_agent.jobs``.
 
-Controllers, webhooks, remote copies, RBAC and the contract test all follow from a ``JobKind``; a kind states its
-facts and overrides only what is special (spec/jobs sections 2 and 9).
+Controllers, webhooks, remote copies, RBAC and the contract test all follow from a ``JobKind``; a kind states its facts
+and overrides only what is special (spec/jobs sections 2 and 9, spec/multikueue section 10).
 """
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar
 
-from worker_agent.api.document import Document
+from worker_agent.api import names, pod_set_info, topology_request
+from worker_agent.api.document import Document, Path, at, put
+from worker_agent.api.document import get as value_at
+from worker_agent.api.job_policy import JobPolicy
+from worker_agent.api.pod_set_info import PodSetInfo
 from worker_agent.api.resource_type import ResourceType
+from worker_agent.api.topology_request import PodIndex
 
 
 @dataclass(frozen=True, slots=True)
-class PodSetInfo:
-    """What is injected into one pod set's template at start, and taken out at stop."""
+class TemplateAt:
+    """Where one pod set's template stands in the job's document, and how many pods it makes."""
 
     name: str
-    count: int = 0
-    labels: dict[str, str] = field(default_factory=dict)
-    annotations: dict[str, str] = field(default_factory=dict)
-    node_selector: dict[str, str] = field(default_factory=dict)
-    tolerations: tuple[Document, ...] = ()
-    scheduling_gates: tuple[Document, ...] = ()
+    path: Path
+    count: int
+    min_count: int | None = None
+    index: PodIndex | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,15 @@ class JobPodSet:
     min_count: int | None = None
     topology_request: Document | None = None
 
+    def document(self) -> Document:
+        """As it stands in a Workload's ``spec.podSets``."""
+        document: Document = {"name": self.name, "count": self.count, "template": self.template}
+        if self.min_count is not None:
+            document["minCount"] = self.min_count
+        if self.topology_request is not None:
+            document["topologyRequest"] = self.topology_request
+        return document
+
 
 @dataclass(frozen=True, slots=True)
 class Finish:
@@ -41,6 +55,33 @@ class Finish:
 
     success: bool
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class StopStep:
+    """One write of a stop: the whole document after it; ``subresource`` says which half is written."""
+
+    document: Document
+    subresource: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """How to stop a job now. ``stopped`` tells that it was running, so that an event is due."""
+
+    steps: tuple[StopStep, ...]
+    stopped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StatusBack:
+    """What a remote job's status means for the local one: the local status to write, or None to leave it as it is.
+
+    ``deferred``: the rest must wait until the local job has started; look again in two seconds.
+    """
+
+    status: Document | None
+    deferred: bool = False
 
 
 class JobKind:
@@ -55,20 +96,223 @@ class JobKind:
     suspend_path: ClassVar[str] = "spec.suspend"
     managed_by_path: ClassVar[str] = "spec.managedBy"
     """Empty where the kind has no such field."""
+    native_manager: ClassVar[str] = ""
+    """The value of managedBy that stands for the kind's own controller; MultiKueue's default replaces it."""
+    success_condition: ClassVar[str] = "Complete"
+    failure_condition: ClassVar[str] = "Failed"
     rank_label: ClassVar[str] = ""
+    """Label of a pod's index within its pod set; ranks of topology-aware placement follow it."""
+    template_labels: ClassVar[tuple[str, ...]] = ()
+    """Labels that the kind's own controller puts on the template: kept by a restore."""
+    private_template_labels: ClassVar[tuple[str, ...]] = ()
+    """Those of them that belong to this one object: left out of Workloads and of remote copies."""
+    top_level: ClassVar[bool] = False
+    """Never looks for a managed ancestor (Pod)."""
+    composable: ClassVar[bool] = False
+    """Made of several objects (pod groups)."""
+    prebuilt_allowed: ClassVar[bool] = True
+    elastic_allowed: ClassVar[bool] = False
+    priority_class_paths: ClassVar[tuple[str, ...]] = ()
+    """Where the kind names a pod priority class itself: the first non-empty one counts, none at all is "no class"."""
 
-    def is_suspended(self, job: Document) -> bool: ...  # type: ignore[empty-body]
+    # Pod sets
 
-    def suspend(self, job: Document) -> Document: ...  # type: ignore[empty-body]
+    def templates(self, job: Document) -> list[TemplateAt]:
+        """The pod sets in order, with the place of each template."""
+        raise TypeError(f"{type(self).__name__} declares no pod templates")
 
-    def pod_sets(self, job: Document, gates: Any) -> list[JobPodSet]: ...  # type: ignore[empty-body]
+    def pod_sets(self, job: Document, policy: JobPolicy) -> list[JobPodSet]:
+        """The pod sets of the job as written. Raises TopologyRequestError where annotations cannot be read."""
+        return [self._pod_set(job, spot, policy) for spot in self.templates(job)]
 
-    def start(self, job: Document, infos: list[PodSetInfo]) -> Document: ...  # type: ignore[empty-body]
+    def _pod_set(self, job: Document, spot: TemplateAt, policy: JobPolicy) -> JobPodSet:
+        template = without_labels(at(job, spot.path, {}), self.private_template_labels)
+        request = topology_request.derive(template, spot.index or PodIndex(self.rank_label), policy)
+        return JobPodSet(spot.name.lower(), spot.count, template, spot.min_count, request)
 
-    def restore(self, job: Document, infos: list[PodSetInfo]) -> tuple[Document, bool]: ...  # type: ignore[empty-body]
+    def reclaimable_pods(self, job: Document) -> dict[str, int]:
+        """Per pod set, how many of its pods will never need their resources again."""
+        return {}
 
-    def finished(self, job: Document) -> Finish | None: ...
+    def priority_class(self, job: Document) -> str | None:
+        """The pod priority class the kind itself names; None for kinds that leave it to the pod templates."""
+        if not self.priority_class_paths:
+            return None
+        named = (value_at(job, path, "") for path in self.priority_class_paths)
+        return next((str(name) for name in named if name), "")
 
-    def is_active(self, job: Document) -> bool: ...  # type: ignore[empty-body]
+    # Suspension
 
-    def pods_ready(self, job: Document) -> bool: ...  # type: ignore[empty-body]
+    def is_suspended(self, job: Document) -> bool:
+        return bool(value_at(job, self.suspend_path, False))
+
+    def suspend(self, job: Document) -> Document:
+        return self._with_suspend(job, True)
+
+    def _with_suspend(self, job: Document, suspended: bool) -> Document:
+        document: Document = put(job, tuple(self.suspend_path.split(".")), suspended)
+        return document
+
+    def start(self, job: Document, infos: Sequence[PodSetInfo], policy: JobPolicy) -> Document:
+        """The job unsuspended, with each pod set's info in its template. Raises InvalidPodSetInfo."""
+        spots = self.templates(job)
+        infos = list(infos)
+        pod_set_info.expect_count(len(spots), infos)
+        started = self.resized(self._with_suspend(job, False), infos)
+        for spot, info in zip(spots, infos, strict=True):
+            template = pod_set_info.inject(at(job, spot.path, {}), info, elastic=policy.elastic_jobs)
+            started = put(started, spot.path, template)
+        return started
+
+    def restore(self, job: Document, infos: Sequence[PodSetInfo]) -> tuple[Document, bool]:
+        """The job's templates as ``infos`` remember them, and whether anything differed.
+
+        With another number of pod sets nothing is changed: the infos belong to another form of the job.
+        """
+        spots = self.templates(job)
+        if len(spots) != len(infos):
+            return job, False
+        restored = self.resized(job, infos)
+        for spot, info in zip(spots, infos, strict=True):
+            template = at(job, spot.path, {})
+            restored = put(restored, spot.path, pod_set_info.restore(template, self._kept(template, info)))
+        return (restored, True) if restored != job else (job, False)
+
+    def _kept(self, template: Document, info: PodSetInfo) -> PodSetInfo:
+        labels = at(template, ("metadata", "labels"), {})
+        kept = {name: labels[name] for name in self.template_labels if name in labels}
+        return PodSetInfo(
+            info.name,
+            info.count,
+            {**info.labels, **kept},
+            info.annotations,
+            info.node_selector,
+            info.tolerations,
+            info.scheduling_gates,
+        )
+
+    def resized(self, job: Document, infos: Sequence[PodSetInfo]) -> Document:
+        """The job with the granted (or original) counts; kinds without partial admission keep their own."""
+        return job
+
+    def stop(self, job: Document, infos: Sequence[PodSetInfo] | None) -> Stop:
+        """Suspend and restore. ``infos`` is None where no Workload says what the templates were."""
+        if self.is_suspended(job):
+            return Stop((), False)
+        stopped = self.suspend(job)
+        if infos is not None:
+            stopped, _ = self.restore(stopped, infos)
+        return Stop((StopStep(stopped),), True)
+
+    # What the job's own status says
+
+    def finished(self, job: Document) -> Finish | None:
+        for condition in value_at(job, "status.conditions", []):
+            type_, status = condition.get("type"), condition.get("status")
+            if status == "True" and type_ in (self.success_condition, self.failure_condition):
+                return Finish(type_ == self.success_condition, condition.get("message", ""))
+        return None
+
+    def is_active(self, job: Document) -> bool:
+        """Whether pods of the job may still run."""
+        return bool(value_at(job, "status.active", 0))
+
+    def pods_ready(self, job: Document) -> bool:
+        """Whether every pod is ready or has succeeded."""
+        return False
+
+    # Rarely special
+
+    def skips(self, job: Document) -> bool:
+        """Not for us at all: looked at before anything else."""
+        return False
+
+    def on_hold(self, job: Document) -> bool:
+        """Wants no quota for now, yet keeps its Workload."""
+        return False
+
+    def workload_active(self, job: Document) -> bool | None:
+        """What the Workload's ``spec.active`` shall be; None leaves it to its user."""
+        return None
+
+    def workload_conditions(self, job: Document, workload: Document) -> list[Document]:
+        """Conditions of the kind's own on its Workload: type, status, reason and message."""
+        return []
+
+    def finalize(self, job: Document) -> Document:
+        """The job without what kept it from being deleted."""
+        return job
+
+    def is_elastic(self, job: Document, policy: JobPolicy) -> bool:
+        """May grow and shrink while it runs, each size being a workload slice."""
+        annotation = value_at(job, "metadata.annotations", {}).get(names.ELASTIC_JOB_ANNOTATION)
+        return self.elastic_allowed and policy.elastic_jobs and annotation == "true"
+
+    def name_suffix(self, job: Document, policy: JobPolicy) -> str:
+        """Part of the hash in the Workload's name, for kinds with one Workload per size."""
+        return str(value_at(job, "metadata.generation", 0)) if self.is_elastic(job, policy) else ""
+
+    # MultiKueue
+
+    def managed_by(self, job: Document) -> str:
+        return str(value_at(job, self.managed_by_path, "")) if self.managed_by_path else ""
+
+    def with_managed_by(self, job: Document, manager: str) -> Document:
+        document: Document = put(job, tuple(self.managed_by_path.split(".")), manager or None)
+        return document
+
+    def remote_copy(self, job: Document, workload: str, origin: str, policy: JobPolicy) -> Document:
+        """The job as a worker gets it: no owner, no finalizer, no managedBy; with origin and the Workload to adopt."""
+        metadata = job["metadata"]
+        labels = {**(metadata.get("labels") or {}), names.MULTIKUEUE_ORIGIN_LABEL: origin}
+        annotations = dict(metadata.get("annotations") or {})
+        pointer_in_annotation = policy.identifier_annotations or len(workload) > LABEL_VALUE_LIMIT
+        (annotations if pointer_in_annotation else labels)[names.PREBUILT_WORKLOAD] = workload
+        copied: Document = {"name": metadata["name"], "namespace": metadata.get("namespace", ""), "labels": labels}
+        if annotations:
+            copied["annotations"] = annotations
+        copy: Document = {
+            "apiVersion": self.resource.api_version,
+            "kind": self.resource.kind,
+            "metadata": copied,
+            "spec": job.get("spec") or {},
+        }
+        return self.with_managed_by(copy, "") if self.managed_by_path else copy
+
+    def remote_patch(self, local: Document, remote: Document, workload: str, policy: JobPolicy) -> Document:
+        """The remote job with what follows the local one after admission; itself when nothing differs."""
+        return remote
+
+    def status_back(self, local: Document, remote: Document, now: datetime) -> StatusBack:
+        """Copy the remote status to the local job."""
+        status = remote.get("status") or {}
+        return StatusBack(None if status == (local.get("status") or {}) else status)
+
+
+LABEL_VALUE_LIMIT = 63
+"""The longest value a label can hold."""
+
+
+def without_labels(template: Document, labels: Sequence[str]) -> Document:
+    """The template without these labels; the same object when it has none of them."""
+    present = at(template, ("metadata", "labels"), {})
+    if not any(label in present for label in labels):
+        return template
+    kept = {name: value for name, value in present.items() if name not in labels}
+    document: Document = put(template, ("metadata", "labels"), kept or None)
+    return document
+
+
+def prebuilt_name(job: Document, policy: JobPolicy) -> str:
+    """The Workload the job adopts instead of making one; empty when it names none (spec/jobs 5.3)."""
+    metadata = job.get("metadata") or {}
+    label = (metadata.get("labels") or {}).get(names.PREBUILT_WORKLOAD, "")
+    annotation = (metadata.get("annotations") or {}).get(names.PREBUILT_WORKLOAD, "")
+    if policy.identifier_annotations:
+        return str(annotation or label)
+    return str(label or (annotation if len(annotation) > LABEL_VALUE_LIMIT else ""))
+
+
+def queue_name(job: Document) -> str:
+    """The LocalQueue the job names; empty when it names none."""
+    return str(value_at(job, "metadata.labels", {}).get(names.QUEUE_NAME_LABEL, ""))

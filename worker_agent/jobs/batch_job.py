@@ -1,0 +1,141 @@
+"""batch/v1 Job: partial admission, reclaimable pods, a stop in three writes (spec/jobs 9.1, spec/multikueue 10.3)."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Final
+
+from worker_agent.api import names, timestamps
+from worker_agent.api.document import Document, at, get, put
+from worker_agent.api.job_kind import JobKind, StatusBack, Stop, StopStep, TemplateAt, without_labels
+from worker_agent.api.job_policy import JobPolicy
+from worker_agent.api.pod_set_info import PodSetInfo
+from worker_agent.api.resource_type import JOBS
+from worker_agent.api.topology_request import parse_bool, parse_int
+
+TEMPLATE: Final = ("spec", "template")
+ANNOTATIONS: Final = ("metadata", "annotations")
+
+
+class BatchJob(JobKind):
+    framework = "batch/job"
+    resource = JOBS
+    native_manager = names.JOB_CONTROLLER
+    rank_label = "batch.kubernetes.io/job-completion-index"
+    private_template_labels = ("job-name", "controller-uid", "batch.kubernetes.io/controller-uid")
+    template_labels = (*private_template_labels, "batch.kubernetes.io/job-name")
+    elastic_allowed = True
+
+    def templates(self, job: Document) -> list[TemplateAt]:
+        return [TemplateAt(names.DEFAULT_POD_SET_NAME, TEMPLATE, pod_count(job), min_pod_count(job))]
+
+    def resized(self, job: Document, infos: Sequence[PodSetInfo]) -> Document:
+        if min_pod_count(job) is None or get(job, "spec.parallelism", 0) == infos[0].count:
+            return job
+        resized: Document = put(job, ("spec", "parallelism"), infos[0].count)
+        return put(resized, ("spec", "completions"), infos[0].count) if completions_follow(job) else resized
+
+    def is_suspended(self, job: Document) -> bool:
+        """A Job whose stop was interrupted counts as running, so that the stop is taken up again."""
+        return super().is_suspended(job) and at(job, ANNOTATIONS, {}).get(names.STOPPING_ANNOTATION) != "true"
+
+    def stop(self, job: Document, infos: Sequence[PodSetInfo] | None) -> Stop:
+        """Suspend, clear the start time, restore: the template of a Job that has a start time is immutable.
+
+        The last two are due for a suspended Job too; a mark keeps it "running" until all three are done.
+        """
+        steps: list[StopStep] = []
+        stopped = not self.is_suspended(job)
+        if stopped:
+            job = put(self.suspend(job), (*ANNOTATIONS, names.STOPPING_ANNOTATION), "true")
+            steps.append(StopStep(job))
+        if get(job, "status.startTime"):
+            job = put(job, ("status", "startTime"), None)
+            steps.append(StopStep(job, "status"))
+        restored, _ = self.restore(job, infos or ())
+        if at(restored, (*ANNOTATIONS, names.STOPPING_ANNOTATION)) is not None:
+            restored = put(restored, (*ANNOTATIONS, names.STOPPING_ANNOTATION), None)
+        if restored != job:
+            steps.append(StopStep(restored))
+        return Stop(tuple(steps), stopped)
+
+    def pods_ready(self, job: Document) -> bool:
+        status = job.get("status") or {}
+        uncounted = get(status, "uncountedTerminatedPods.succeeded", [])
+        ready: int = (status.get("succeeded") or 0) + (status.get("ready") or 0) + len(uncounted)
+        return ready >= pod_count(job)
+
+    def reclaimable_pods(self, job: Document) -> dict[str, int]:
+        parallelism: int = get(job, "spec.parallelism", 1)
+        ended = _ended(job)
+        if parallelism <= 1 or not ended:
+            return {}
+        remaining: int = get(job, "spec.completions", parallelism) - ended
+        return {names.DEFAULT_POD_SET_NAME: parallelism - remaining} if remaining < parallelism else {}
+
+    def remote_copy(self, job: Document, workload: str, origin: str, policy: JobPolicy) -> Document:
+        """Without what binds pods to the local object: selector, controller labels, the mark of a stop."""
+        copy = super().remote_copy(job, workload, origin, policy)
+        copy = put(copy, ("spec", "selector"), None)
+        if at(copy, (*ANNOTATIONS, names.STOPPING_ANNOTATION)) is not None:
+            copy = put(copy, (*ANNOTATIONS, names.STOPPING_ANNOTATION), None)
+        return put(copy, TEMPLATE, without_labels(at(copy, TEMPLATE, {}), self.private_template_labels))  # type: ignore[no-any-return]
+
+    def status_back(self, local: Document, remote: Document, now: datetime) -> StatusBack:
+        """The copy waits while the local Job is suspended and the remote one runs: a suspended Job reports no pods."""
+        suspended = self.is_suspended(local)
+        if not suspended or self.is_suspended(remote) or self.finished(remote) is not None:
+            return super().status_back(local, remote, now)
+        conditions = get(local, "status.conditions", [])
+        if any(condition.get("type") == "Suspended" and condition.get("status") == "True" for condition in conditions):
+            return StatusBack(None, deferred=True)
+        kept = [condition for condition in conditions if condition.get("type") != "Suspended"]
+        mark = {
+            "type": "Suspended",
+            "status": "True",
+            "reason": "MultiKueueAdapter",
+            "message": "Set by MultiKueue adapter",
+            "lastProbeTime": timestamps.rfc3339(now),
+            "lastTransitionTime": timestamps.rfc3339(now),
+        }
+        return StatusBack({**(local.get("status") or {}), "conditions": [*kept, mark]}, deferred=True)
+
+
+def pod_count(job: Document) -> int:
+    """Pods at one time: parallelism, unless fewer completions are asked for."""
+    parallelism: int = get(job, "spec.parallelism", 1)
+    completions: int = get(job, "spec.completions", parallelism)
+    return min(parallelism, completions)
+
+
+def min_pod_count(job: Document) -> int | None:
+    """The least parallelism the user accepts; None without the annotation or with one that is no integer."""
+    text = at(job, ANNOTATIONS, {}).get(names.JOB_MIN_PARALLELISM_ANNOTATION)
+    try:
+        return None if text is None else parse_int(text)
+    except ValueError:
+        return None
+
+
+def completions_follow(job: Document) -> bool:
+    text = at(job, ANNOTATIONS, {}).get(names.JOB_COMPLETIONS_EQUAL_PARALLELISM_ANNOTATION, "")
+    try:
+        return parse_bool(text)
+    except ValueError:
+        return False
+
+
+def _ended(job: Document) -> int:
+    """Pods that will not run again: succeeded ones, or in an Indexed Job the indexes that completed or failed."""
+    if get(job, "spec.completionMode") != "Indexed":
+        return int(get(job, "status.succeeded", 0))
+    completions: int = get(job, "spec.completions", get(job, "spec.parallelism", 1))
+    ranges = [*_ranges(get(job, "status.completedIndexes", "")), *_ranges(get(job, "status.failedIndexes", ""))]
+    return len({index for first, last in ranges for index in range(first, min(last, completions - 1) + 1)})
+
+
+def _ranges(text: str) -> Iterable[tuple[int, int]]:
+    """``1,3-5,7`` as (first, last) pairs; what cannot be read is left out."""
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        if first.isdigit() and (not last or last.isdigit()):
+            yield int(first), int(last or first)
