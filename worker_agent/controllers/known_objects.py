@@ -1,0 +1,98 @@
+"""What the program knows of each object: the informer's copy, or the answer to our own last write where that is newer.
+
+Without the second half every write followed by another would be a conflict until the watch has caught up.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from worker_agent.api.document import Document
+from worker_agent.api.meta import Key
+from worker_agent.api.resource_type import ResourceType
+from worker_agent.kube import informer
+from worker_agent.kube.informer import Event, Informer
+from worker_agent.kube.watch import is_newer, read_head
+
+
+class KnownObjects:
+    """Documents by kind and key. They are shared: copy before changing."""
+
+    def __init__(self) -> None:
+        self._informers: dict[ResourceType, Informer[Any]] = {}
+        self._written: dict[ResourceType, dict[Key, Document]] = {}
+
+    def follow(self, resource: ResourceType, source: Informer[Any]) -> None:
+        """Take ``source`` as what the server says about this kind."""
+        self._informers[resource] = source
+        self._written[resource] = {}
+        source.add_handler(self._forgetter(resource))
+
+    def informer(self, resource: ResourceType) -> Informer[Any]:
+        return self._informers[resource]
+
+    def follows(self, resource: ResourceType) -> bool:
+        return resource in self._informers
+
+    def document(self, resource: ResourceType, key: Key) -> Document | None:
+        """The newest version known; None where there is no such object (or the kind is not followed)."""
+        written = self._written.get(resource, {}).get(key)
+        if written is not None:
+            return written
+        source = self._informers.get(resource)
+        if source is None or key not in source:
+            return None
+        return informer.document(source.raw(key))
+
+    def documents(self, resource: ResourceType, index: str, value: str) -> Iterator[Document]:
+        """Objects that the informer's index finds, each in its newest version, and those we just created."""
+        source = self._informers[resource]
+        found = dict.fromkeys(_key(item) for item in source.by_index(index, value))
+        for key in [*found, *(key for key in self._written[resource] if key not in source)]:
+            document = self.document(resource, key)
+            if document is not None:
+                yield document
+
+    def note(self, resource: ResourceType, raw: bytes) -> Document:
+        """Remember the server's answer to a write; returns it as a document."""
+        document = informer.document(raw)
+        metadata = document.get("metadata") or {}
+        key = Key(metadata.get("namespace", ""), metadata.get("name", ""))
+        if resource in self._informers and self._ahead(resource, key, str(metadata.get("resourceVersion", ""))):
+            self._written[resource][key] = document
+        return document
+
+    def drop(self, resource: ResourceType, key: Key) -> None:
+        """The server says that there is no such object, or that ours is not the newest version."""
+        self._written.get(resource, {}).pop(key, None)
+
+    def _ahead(self, resource: ResourceType, key: Key, version: str) -> bool:
+        source = self._informers[resource]
+        return key not in source or is_newer(version, _version_at(source, key))
+
+    def _forgetter(self, resource: ResourceType) -> Callable[[Event[Any]], None]:
+        written = self._written[resource]
+
+        def forget(event: Event[Any]) -> None:
+            mine = written.get(event.key)
+            if mine is None:
+                return
+            if event.new is None or not is_newer(_version(mine), _version_at(self._informers[resource], event.key)):
+                del written[event.key]
+
+        return forget
+
+
+def _version(document: Document) -> str:
+    return str((document.get("metadata") or {}).get("resourceVersion", ""))
+
+
+def _version_at(source: Informer[Any], key: Key) -> str:
+    return read_head(source.raw(key)).metadata.resource_version
+
+
+def _key(item: Any) -> Key:
+    if not isinstance(item, dict):
+        key: Key = item.metadata.key
+        return key
+    metadata = item.get("metadata") or {}
+    return Key(metadata.get("namespace", ""), metadata.get("name", ""))
