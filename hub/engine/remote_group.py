@@ -10,6 +10,7 @@ import msgspec
 from hub.engine.sync_owner import Owner
 from worker_agent.api import names
 from worker_agent.api.document import Document
+from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.meta import Condition, Key
 from worker_agent.api.workload import AdmissionCheckState, Workload
 
@@ -24,6 +25,9 @@ DEFERRED_SYNC_SECONDS: Final = 2.0
 """When to look again at a job whose status could not be copied yet."""
 
 
+_decoder = msgspec.json.Decoder(Workload)
+
+
 @dataclass(frozen=True, slots=True)
 class SyncPolicy:
     """The switches of the state machine, resolved once (spec 16)."""
@@ -32,9 +36,8 @@ class SyncPolicy:
     worker_lost_timeout: timedelta = timedelta(minutes=15)
     dispatcher: str = CAPACITY_AWARE
     orchestrated_preemption: bool = False
-    elastic_jobs: bool = True
     priority_boost: bool = False
-    identifier_annotations: bool = True
+    jobs: JobPolicy = field(default_factory=JobPolicy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class Sight:
 
     @classmethod
     def of(cls, document: Document) -> "Sight":
-        return cls(msgspec.convert(document, Workload), document)
+        return cls(_decoder.decode(msgspec.json.encode(document)), document)
 
     @property
     def key(self) -> Key:
@@ -133,7 +136,10 @@ class RemoteGroup:
 
     @property
     def elastic(self) -> bool:
-        return self.policy.elastic_jobs and self.local.view.metadata.annotation(names.ELASTIC_JOB_ANNOTATION) == "true"
+        return (
+            self.policy.jobs.elastic_jobs
+            and self.local.view.metadata.annotation(names.ELASTIC_JOB_ANNOTATION) == "true"
+        )
 
     def copies(self) -> Iterator[tuple[str, Sight]]:
         """Connected clusters that hold a copy, in configuration order."""

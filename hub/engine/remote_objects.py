@@ -1,6 +1,6 @@
-"""The documents that go to a worker: the copy of a Workload, the job made from its owner (spec sections 8 and 10.2)."""
+"""Workloads as they go to a worker and are compared there, and whose a remote object is (spec sections 8 and 10.2)."""
 
-from typing import Any, Final
+from typing import Any
 
 from hub.engine.remote_group import SyncPolicy
 from worker_agent.api import document as documents
@@ -10,7 +10,10 @@ from worker_agent.api.job_kind import JobKind
 from worker_agent.api.meta import Key
 from worker_agent.api.resource_type import WORKLOADS
 
-LONGEST_LABEL_VALUE: Final = 63
+
+def key_of(document: Document) -> Key:
+    metadata = document["metadata"]
+    return Key(metadata.get("namespace", ""), metadata["name"])
 
 
 def origin_of(document: Document) -> str:
@@ -20,6 +23,17 @@ def origin_of(document: Document) -> str:
 
 def is_ours(document: Document, origin: str) -> bool:
     return bool(origin) and origin_of(document) == origin
+
+
+def may_be_ours(copy: Document, local: Document, origin: str) -> bool:
+    """Whether a Workload of the right name is our copy: it bears our origin; or it bears none, has no owner, and says
+    exactly what ours says.
+
+    A worker's user or another manager may have a Workload of the same name; theirs is neither read nor removed.
+    """
+    if origin_of(copy):
+        return is_ours(copy, origin)
+    return not copy["metadata"].get("ownerReferences") and comparable_spec(copy) == comparable_spec(local)
 
 
 def foreign_object(kind: JobKind, key: Key, origin: str) -> str:
@@ -47,52 +61,6 @@ def workload_copy(local: Document, policy: SyncPolicy, *, gated: bool = True) ->
     if gated and policy.orchestrated_preemption:
         spec["preemptionGates"] = [{"name": names.MULTIKUEUE_PREEMPTION_GATE}]
     return {"apiVersion": WORKLOADS.api_version, "kind": WORKLOADS.kind, "metadata": copied, "spec": spec}
-
-
-def job_copy(kind: JobKind, job: Document, workload_name: str, policy: SyncPolicy) -> Document:
-    """The job as it is created on the winning worker, pointing at the Workload that was admitted there."""
-    metadata = job["metadata"]
-    labels = {**(metadata.get("labels") or {}), names.MULTIKUEUE_ORIGIN_LABEL: policy.origin}
-    annotations = dict(metadata.get("annotations") or {})
-    if policy.identifier_annotations or len(workload_name) > LONGEST_LABEL_VALUE:
-        annotations[names.PREBUILT_WORKLOAD] = workload_name
-    else:
-        labels[names.PREBUILT_WORKLOAD] = workload_name
-    copied: Document = {"name": metadata["name"], "labels": labels}
-    if metadata.get("namespace"):
-        copied["namespace"] = metadata["namespace"]
-    if annotations:
-        copied["annotations"] = annotations
-    remote: Document = {
-        "apiVersion": kind.resource.api_version,
-        "kind": kind.resource.kind,
-        "metadata": copied,
-        "spec": job.get("spec") or {},
-    }
-    if kind.managed_by_path:
-        remote = without(remote, kind.managed_by_path)
-    return kind.for_worker(remote)
-
-
-def prebuilt_workload(job: Document, *, annotations_first: bool) -> str:
-    """The Workload a remote job points at, or an empty string."""
-    metadata = job.get("metadata", {})
-    label = str((metadata.get("labels") or {}).get(names.PREBUILT_WORKLOAD, ""))
-    annotation = str((metadata.get("annotations") or {}).get(names.PREBUILT_WORKLOAD, ""))
-    if annotations_first:
-        return annotation or label
-    return label or (annotation if len(annotation) > LONGEST_LABEL_VALUE else "")
-
-
-def without(document: Document, path: str) -> Document:
-    """A copy of ``document`` lacking the field at a dotted path; only the dicts along the path are copied."""
-    head, _, rest = path.partition(".")
-    if head not in document:
-        return document
-    if not rest:
-        return {name: value for name, value in document.items() if name != head}
-    inner = document[head]
-    return {**document, head: without(inner, rest)} if isinstance(inner, dict) else document
 
 
 def lean(value: Any) -> Any:

@@ -121,7 +121,7 @@ class _Pass:
         if finished.reason in (names.OUT_OF_SYNC, names.OWNER_NOT_FOUND) and not self.group.elastic:
             self._redispatch(cluster, finished.reason)
             return True
-        sync = sync_job.validated(self.group, cluster)
+        sync = sync_job.validated(self.group, cluster, self.now)
         self.intents += sync.intents
         if sync.refused:
             return True
@@ -155,7 +155,7 @@ class _Pass:
         if found is None:
             return False
         if self.group.local.is_true(names.EVICTED):
-            sync = sync_job.validated(self.group, found[0])
+            sync = sync_job.validated(self.group, found[0], self.now)
             self.intents += sync.intents
             if sync.deferred:
                 self.intents.append(RequeueAfter(DEFERRED_SYNC_SECONDS))

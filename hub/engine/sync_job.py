@@ -1,12 +1,12 @@
 """The job on the worker that runs it: create it, keep its spec in step, bring its status home (spec 10.2 to 10.4)."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from hub.engine import remote_objects
 from hub.engine.intents import HubIntent
 from hub.engine.remote_group import RemoteGroup
 from worker_agent.api.document import Document
-from worker_agent.api.meta import Key
 from worker_agent.engine.intents import MULTIKUEUE_MANAGER, CreateObject, PatchObject, RetryWithError
 
 
@@ -19,22 +19,22 @@ class JobSync:
     refused: bool = False
 
 
-def validated(group: RemoteGroup, cluster: str) -> JobSync:
+def validated(group: RemoteGroup, cluster: str, now: datetime) -> JobSync:
     """Synchronise the job on ``cluster`` after making sure that what stands there is ours."""
     remote = group.connected[cluster].job
     kind = group.owner.kind
     if kind is not None and remote is not None and not remote_objects.is_ours(remote, group.policy.origin):
-        message = remote_objects.foreign_object(kind, _key(remote), group.policy.origin)
+        message = remote_objects.foreign_object(kind, remote_objects.key_of(remote), group.policy.origin)
         return JobSync((RetryWithError(message),), refused=True)
-    return _sync(group, cluster, remote)
+    return _sync(group, cluster, remote, now)
 
 
-def _sync(group: RemoteGroup, cluster: str, remote: Document | None) -> JobSync:
+def _sync(group: RemoteGroup, cluster: str, remote: Document | None, now: datetime) -> JobSync:
     kind, local = group.owner.kind, group.job
     if kind is None or local is None:
         return JobSync()
     if remote is None:
-        document = remote_objects.job_copy(kind, local, group.key.name, group.policy)
+        document = kind.remote_copy(local, group.key.name, group.policy.origin, group.policy.jobs)
         return JobSync(
             (
                 CreateObject(
@@ -43,7 +43,7 @@ def _sync(group: RemoteGroup, cluster: str, remote: Document | None) -> JobSync:
             )
         )
     intents: list[HubIntent] = []
-    wanted = kind.remote_spec(local, remote) if group.elastic else remote
+    wanted = kind.remote_patch(local, remote, group.key.name, group.policy.jobs)
     if wanted is not remote:
         intents.append(
             PatchObject(
@@ -55,8 +55,8 @@ def _sync(group: RemoteGroup, cluster: str, remote: Document | None) -> JobSync:
                 cluster=cluster,
             )
         )
-    home = kind.status_from_worker(local, remote)
-    if home.status != (local.get("status") or {}):
+    home = kind.status_back(local, remote, now)
+    if home.status is not None:
         intents.append(
             PatchObject(
                 resource=kind.resource,
@@ -68,8 +68,3 @@ def _sync(group: RemoteGroup, cluster: str, remote: Document | None) -> JobSync:
             )
         )
     return JobSync(tuple(intents), deferred=home.deferred)
-
-
-def _key(job: Document) -> Key:
-    metadata = job["metadata"]
-    return Key(metadata.get("namespace", ""), metadata["name"])

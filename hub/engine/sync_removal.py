@@ -6,7 +6,6 @@ from hub.engine import remote_objects
 from hub.engine.intents import EachCluster, HubIntent, OnCluster
 from hub.engine.remote_group import Remote, RemoteGroup
 from worker_agent.api import names
-from worker_agent.api.meta import Key
 from worker_agent.api.resource_type import WORKLOADS
 from worker_agent.engine.intents import DeleteObject, RemoveFinalizer
 
@@ -17,15 +16,8 @@ def on_cluster(group: RemoteGroup, cluster: str, remote: Remote) -> list[HubInte
     kind = group.owner.kind
     job = remote.job
     if kind is not None and job is not None and remote_objects.is_ours(job, group.policy.origin):
-        metadata = job["metadata"]
-        intents.append(
-            DeleteObject(
-                resource=kind.resource,
-                key=Key(metadata.get("namespace", ""), metadata["name"]),
-                uid=metadata.get("uid", ""),
-                cluster=cluster,
-            )
-        )
+        uid = job["metadata"].get("uid", "")
+        intents.append(DeleteObject(resource=kind.resource, key=remote_objects.key_of(job), uid=uid, cluster=cluster))
     if remote.copy is None:
         return intents
     metadata = remote.copy.view.metadata

@@ -29,7 +29,7 @@ def adopt(group: RemoteGroup, cluster: str, copy: Sight, now: datetime) -> list[
     if group.has_quota and evicted is not None and evicted.is_true:
         intents.append(_deactivate(group, cluster, evicted.message))
         return intents
-    sync = sync_job.validated(group, cluster)
+    sync = sync_job.validated(group, cluster, now)
     intents += sync.intents
     if sync.refused:
         return intents

@@ -19,9 +19,9 @@ AREAS = {
 
 
 def runner_for(path: Path) -> Runner:
-    """The runner by (folder, stem); a file in a folder of another name is recognised by its stem alone."""
+    """The runner by (folder, stem); where the folder's area does not know the stem, another area that does."""
     folder, stem = path.parent.name, path.stem
-    areas = [folder] if folder in AREAS else list(AREAS)
+    areas = sorted(AREAS, key=lambda area: area != folder)
     for area in areas:
         for pattern, runner in _runners(area).items():
             if fnmatchcase(stem, pattern):

@@ -1,0 +1,151 @@
+"""Gather one Workload's ``RemoteGroup`` from whatever holds the objects: informers in the hub, dicts in tests."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from hub.engine import admission_check, remote_objects, sync_owner
+from hub.engine.remote_group import Component, Components, Remote, RemoteGroup, Sight, SyncPolicy
+from hub.engine.sync_owner import KindTable, Owner
+from worker_agent.api import names
+from worker_agent.api.admission_check import AdmissionCheck
+from worker_agent.api.document import Document
+from worker_agent.api.document import get as value_at
+from worker_agent.api.job_kind import JobKind
+from worker_agent.api.meta import Key
+from worker_agent.api.multikueue import MultiKueueConfig
+from worker_agent.api.workload import AdmissionCheckState, Workload
+
+
+class Worker(Protocol):
+    """What a connected worker holds. ``workload`` gives any Workload of that name, whoever made it."""
+
+    def workload(self, key: Key) -> Document | None: ...
+
+    def job(self, kind: JobKind, key: Key) -> Document | None: ...
+
+
+class Manager(Protocol):
+    """The manager's own objects."""
+
+    def workload(self, key: Key) -> Document | None: ...
+
+    def workloads_in(self, namespace: str) -> Iterable[Document]: ...
+
+    def job(self, kind: JobKind, key: Key) -> Document | None: ...
+
+    def admission_check(self, name: str) -> AdmissionCheck | None: ...
+
+    def config(self, name: str) -> MultiKueueConfig | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Federation:
+    """``workers`` are the connected ones; ``disconnected_since`` knows the others that have a connection entry."""
+
+    manager: Manager
+    workers: Mapping[str, Worker]
+    disconnected_since: Mapping[str, datetime]
+    kinds: KindTable
+
+
+def multikueue_checks(workload: Workload, manager: Manager) -> tuple[AdmissionCheckState, ...]:
+    """The Workload's checks that MultiKueue decides, in status order; checks whose object is missing are skipped."""
+    return tuple(
+        state
+        for state in workload.status.admission_checks or ()
+        if (check := manager.admission_check(state.name)) is not None
+        and check.spec.controller_name == names.MULTIKUEUE_CONTROLLER
+    )
+
+
+def clusters_of(check: AdmissionCheck, manager: Manager) -> list[str]:
+    """The clusters a check leads to, in configuration order. Raises BadReference."""
+    name = admission_check.config_name(check)
+    config = manager.config(name)
+    if config is None:
+        raise admission_check.not_found(name)
+    return config.spec.clusters
+
+
+def load(key: Key, federation: Federation, policy: SyncPolicy, last_seen: Document | None) -> RemoteGroup | None:
+    """The group of ``key``; None when neither the Workload nor its last known object is there.
+
+    ``last_seen`` is the object as it was when its deletion was noticed.
+    """
+    manager = federation.manager
+    document = manager.workload(key)
+    deleted = document is None
+    if document is None:
+        document = last_seen
+    if document is None:
+        return None
+    local = Sight.of(document)
+    deleted = deleted or local.view.metadata.deletion_timestamp is not None
+    checks = multikueue_checks(local.view, manager)
+    if not checks:
+        return RemoteGroup(local, policy, deleted=deleted)
+    owner = sync_owner.find(local.view, federation.kinds)
+    job = None
+    if owner.kind is not None and sync_owner.is_read(owner.kind):
+        job = manager.job(owner.kind, owner.key)
+    clusters, config_error = _clusters(checks[0].name, manager)
+    return RemoteGroup(
+        local=local,
+        policy=policy,
+        checks=checks,
+        owner=owner,
+        job=job,
+        deleted=deleted,
+        config_error=config_error,
+        connected={
+            name: remote(federation.workers[name], document, owner, policy.origin)
+            for name in clusters
+            if name in federation.workers
+        },
+        unavailable={
+            name: federation.disconnected_since.get(name) for name in clusters if name not in federation.workers
+        },
+        order=tuple(clusters),
+        components=_components(local.view, owner, job, manager),
+    )
+
+
+def remote(worker: Worker, local: Document, owner: Owner, origin: str) -> Remote:
+    """What one worker holds for this Workload."""
+    copy = worker.workload(remote_objects.key_of(local))
+    job = worker.job(owner.kind, owner.key) if owner.kind is not None else None
+    if copy is None:
+        return Remote(job=job)
+    if not remote_objects.may_be_ours(copy, local, origin):
+        return Remote(job=job, foreign=True)
+    return Remote(Sight.of(copy), job)
+
+
+def _clusters(check: str, manager: Manager) -> tuple[list[str], str]:
+    found = manager.admission_check(check)
+    assert found is not None
+    try:
+        return clusters_of(found, manager), ""
+    except admission_check.BadReference as error:
+        return [], str(error)
+
+
+def _components(local: Workload, owner: Owner, job: Document | None, manager: Manager) -> Components | None:
+    """The Workloads of a multi-workload owner; None for an owner with just this one."""
+    if owner.kind is None or not owner.uid or not local.metadata.annotation(names.JOB_OWNER_GVK_ANNOTATION):
+        return None
+    members = [
+        Component(sight.key, _index(sight.view), sight.view.status.cluster_name or "")
+        for document in manager.workloads_in(local.metadata.namespace)
+        if any(reference.get("uid") == owner.uid for reference in value_at(document, "metadata.ownerReferences", []))
+        for sight in (Sight.of(document),)
+    ]
+    expected = int(value_at(job, "spec.replicas", 1)) if job is not None else len(members)
+    return Components(expected, tuple(members))
+
+
+def _index(workload: Workload) -> int | None:
+    text = workload.metadata.annotation(names.COMPONENT_WORKLOAD_INDEX_ANNOTATION)
+    return int(text) if text.isdecimal() else None

@@ -1,0 +1,345 @@
+"""multikueue/: the hub's decisions on recorded states of a manager and its workers."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from hub.engine import admission_check, condition, group_loading, incremental, manager_quota, orphans, sync, sync_owner
+from hub.engine.group_loading import Federation
+from hub.engine.intents import EachCluster, HubIntent, OnCluster
+from hub.engine.remote_group import SyncPolicy
+from tests.conformance.case import Document
+from tests.conformance.comparison import by_key, differences, multiset
+from worker_agent.api import names, timestamps
+from worker_agent.api.admission_check import AdmissionCheck
+from worker_agent.api.cluster_queue import ClusterQueue
+from worker_agent.api.document import get as value_at
+from worker_agent.api.job_kind import JobKind
+from worker_agent.api.job_policy import JobPolicy
+from worker_agent.api.local_queue import LocalQueue
+from worker_agent.api.meta import Key
+from worker_agent.api.multikueue import MultiKueueCluster, MultiKueueConfig
+from worker_agent.engine import feature_gates, intent_effects
+from worker_agent.engine.intents import (
+    ApplyStatus,
+    CreateObject,
+    DeleteObject,
+    PatchObject,
+    RecordEvent,
+    RemoveFinalizer,
+    RequeueAfter,
+    RetryWithError,
+    Write,
+)
+from worker_agent.jobs import KINDS
+
+IGNORED = ("lastTransitionTime", "uid", "creationTimestamp", "observedGeneration")
+KEYED = {"admissionChecks": "name", "nominatedClusterNames": ""}
+LEFTOVERS = ("admission", "clusterName", "nominatedClusterNames")
+"""What a real apply removes and the recorded fake server keeps (conformance/README)."""
+
+
+class CallFailed(Exception):
+    """A call that the case says fails."""
+
+
+@dataclass
+class Cluster:
+    """The objects of one API server, by kind and key."""
+
+    objects: dict[tuple[str, Key], Document]
+    failures: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, objects: Iterable[Document], failures: Mapping[str, str] | None = None) -> "Cluster":
+        return cls({(o["kind"], _key(o)): o for o in objects}, failures or {})
+
+    def get(self, kind: str, key: Key) -> Document | None:
+        if self.failures.get("get"):
+            raise CallFailed(self.failures["get"])
+        return self.objects.get((kind, key))
+
+    def typed(self, kind: str, name: str, type_: type[Any]) -> Any:
+        found = self.objects.get((kind, Key("", name)))
+        return msgspec.convert(found, type_) if found is not None else None
+
+    def of_kind(self, kind: str) -> list[Document]:
+        return [document for (name, _), document in sorted(self.objects.items()) if name == kind]
+
+    # What group_loading asks for.
+
+    def workload(self, key: Key) -> Document | None:
+        return self.get("Workload", key)
+
+    def workloads_in(self, namespace: str) -> Iterable[Document]:
+        return [document for document in self.of_kind("Workload") if _key(document).namespace == namespace]
+
+    def job(self, kind: JobKind, key: Key) -> Document | None:
+        return self.get(kind.resource.kind, key)
+
+    def admission_check(self, name: str) -> AdmissionCheck | None:
+        found: AdmissionCheck | None = self.typed("AdmissionCheck", name, AdmissionCheck)
+        return found
+
+    def config(self, name: str) -> MultiKueueConfig | None:
+        found: MultiKueueConfig | None = self.typed("MultiKueueConfig", name, MultiKueueConfig)
+        return found
+
+    def write(self, write: Write, now: datetime) -> None:
+        call = {CreateObject: "create", DeleteObject: "delete"}.get(type(write), "")
+        if self.failures.get(call):
+            raise CallFailed(self.failures[call])
+        place = (write.resource.kind, write.key)
+        after = intent_effects.effect(write, self.objects.get(place), now)
+        if after is None:
+            self.objects.pop(place, None)
+        else:
+            self.objects[place] = after
+
+
+@dataclass
+class Execution:
+    """Carries intents out on clusters held in memory."""
+
+    clusters: Mapping[str, Cluster]
+    now: datetime
+    events: list[Document] = field(default_factory=list)
+    requeue: float = 0.0
+    error: str | None = None
+
+    def run(self, intents: Iterable[HubIntent]) -> None:
+        try:
+            for intent in intents:
+                self._one(intent)
+        except CallFailed as failed:
+            self.error, self.requeue = str(failed), 0.0
+
+    def _one(self, intent: HubIntent) -> None:
+        if isinstance(intent, EachCluster):
+            errors = [error for served in intent.clusters if (error := self._on_cluster(served))]
+            if errors:
+                raise CallFailed("\n".join(errors))
+        elif isinstance(intent, RecordEvent):
+            told = {"key": str(intent.key), "message": intent.message, "reason": intent.reason, "type": intent.type}
+            self.events.append(told)
+        elif isinstance(intent, RequeueAfter):
+            self.requeue = intent.seconds
+        elif isinstance(intent, RetryWithError):
+            raise CallFailed(intent.message)
+        elif isinstance(intent, CreateObject | PatchObject | ApplyStatus | DeleteObject | RemoveFinalizer):
+            self.clusters[intent.cluster].write(intent, self.now)
+
+    def _on_cluster(self, served: OnCluster) -> str:
+        try:
+            for step in served.steps:
+                self._one(step)
+        except CallFailed as failed:
+            return str(failed)
+        return served.error
+
+
+def workload(case: Document) -> list[str]:
+    """TestWlReconcile: one pass over one Workload."""
+    before = case["before"]
+    now = timestamps.parse(case["now"])
+    manager = Cluster.of(before["manager"])
+    workers = {name: Cluster.of(state["objects"], _failures(state)) for name, state in before["workers"].items()}
+    connected = {name: worker for name, worker in workers.items() if before["workers"][name]["connected"]}
+    since = {
+        name: timestamps.parse(state["disconnectedSince"])
+        for name, state in before["workers"].items()
+        if not state["connected"] and state.get("disconnectedSince")
+    }
+    kinds = sync_owner.table(KINDS[name] for name in case["adapters"] if name in KINDS)
+    deleted = {_key(document): document for document in case.get("deletedManagerWorkloads") or ()}
+    key = Key.parse(case["reconcile"])
+    execution = Execution({"": manager, **workers}, now)
+    try:
+        group = group_loading.load(key, Federation(manager, connected, since, kinds), _policy(case), deleted.get(key))
+        execution.run(sync.decide(group, now) if group is not None else [])
+    except CallFailed as failed:
+        execution.error = str(failed)
+    return _judge_workload(case, execution)
+
+
+def _judge_workload(case: Document, execution: Execution) -> list[str]:
+    expect = case["expect"]
+    found = _worlds(expect["manager"], execution.clusters[""].objects.values(), "manager")
+    for name, objects in expect["workers"].items():
+        found += _worlds(objects, execution.clusters[name].objects.values(), name)
+    found += multiset(expect.get("events") or [], execution.events, "event")
+    if expect.get("resultChecked"):
+        wanted = expect["result"]["requeueAfterSeconds"]
+        if abs(wanted - execution.requeue) >= 1:
+            found.append(f"requeue: expected {wanted}, got {execution.requeue}")
+    return found + _error(expect.get("error"), execution.error)
+
+
+def _policy(case: Document) -> SyncPolicy:
+    gates = feature_gates.DEFAULTS | (case.get("featureGates") or {})
+    return SyncPolicy(
+        origin=case["origin"],
+        worker_lost_timeout=timedelta(seconds=case["workerLostTimeoutSeconds"]),
+        dispatcher=case["dispatcherName"],
+        orchestrated_preemption=gates["MultiKueueOrchestratedPreemption"],
+        priority_boost=gates["PriorityBoost"],
+        jobs=JobPolicy.from_gates(gates),
+    )
+
+
+def _failures(state: Document) -> dict[str, str]:
+    calls = {"get": "onGetError", "create": "onCreateError", "delete": "onDeleteError"}
+    return {call: state[name] for call, name in calls.items() if state.get(name)}
+
+
+def _worlds(expected: Iterable[Document], actual: Iterable[Document], where: str) -> list[str]:
+    wanted, found = by_key(_compared(expected)), by_key(_compared(actual))
+    lines = differences(dict(wanted), dict(found), ignore=IGNORED, keyed=KEYED, zeros_absent=True)
+    return [f"{where}: {line}" for line in lines]
+
+
+def _compared(objects: Iterable[Document]) -> list[Document]:
+    return [_without_leftovers(o) for o in objects if o["kind"] not in ("Namespace", "Secret")]
+
+
+def _without_leftovers(document: Document) -> Document:
+    status = document.get("status")
+    if document["kind"] != "Workload" or not status:
+        return document
+    reserved = any(c["type"] == names.QUOTA_RESERVED and c["status"] == "True" for c in status.get("conditions") or ())
+    kept = {name: value for name, value in status.items() if reserved or name not in LEFTOVERS}
+    return {**document, "status": kept}
+
+
+def _error(wanted: str | None, got: str | None) -> list[str]:
+    return [] if (wanted is None) == (got is None) else [f"error: expected {wanted}, got {got}"]
+
+
+def checks(case: Document) -> list[str]:
+    """TestAdmissionCheckReconcile: the Active condition of one check."""
+    world = Cluster.of(case["before"])
+    check = world.admission_check(case["reconcile"])
+    if check is not None and check.spec.controller_name == names.MULTIKUEUE_CONTROLLER:
+        document = world.objects["AdmissionCheck", Key("", case["reconcile"])]
+        stand = _stand(world, check)
+        current = condition.find(check.status.conditions, names.ACTIVE)
+        if stand.differs_from(current):
+            entry = stand.document(names.ACTIVE, current, check.metadata.generation, timestamps.ZERO)
+            changed = {**document, "status": {**(document.get("status") or {}), "conditions": [entry]}}
+            world.objects["AdmissionCheck", Key("", case["reconcile"])] = changed
+    ignore = [name for name in IGNORED if name != "observedGeneration"]
+    lines = differences(dict(by_key(case["expect"]["objects"])), dict(by_key(world.objects.values())), ignore=ignore)
+    return lines + _error(case["expect"].get("error"), None)
+
+
+def _stand(world: Cluster, check: AdmissionCheck) -> condition.Stand:
+    configs = {o["metadata"]["name"]: msgspec.convert(o, MultiKueueConfig) for o in world.of_kind("MultiKueueConfig")}
+    try:
+        config = admission_check.resolve(check, configs)
+    except admission_check.BadReference as error:
+        return admission_check.bad_config(error)
+    clusters = [msgspec.convert(o, MultiKueueCluster) for o in world.of_kind("MultiKueueCluster")]
+    active = {o.metadata.name: condition.find(o.status.conditions, names.ACTIVE) for o in clusters}
+    return admission_check.judge(config, active)
+
+
+def collection(case: Document) -> list[str]:
+    """TestRemoteClientGC: one collection of orphans on every worker."""
+    manager = Cluster.of(case["before"]["manager"])
+    workers = {name: Cluster.of(objects) for name, objects in case["before"]["workers"].items()}
+    kinds = sync_owner.table([KINDS["batch/job"]])
+
+    def lives(key: Key) -> bool:
+        found = manager.workload(key)
+        return found is not None and not found["metadata"].get("deletionTimestamp")
+
+    for name, worker in workers.items():
+        holdings = orphans.Holdings(name, worker.of_kind("Workload"), worker.job)
+        found = orphans.collect(holdings, case["origin"], lives, kinds)
+        for write in (*found.jobs, *found.workloads):
+            worker.write(write, timestamps.ZERO)
+    lines = _worlds(case["expect"]["manager"], manager.objects.values(), "manager")
+    for name, objects in case["expect"]["workers"].items():
+        lines += _worlds(objects, workers[name].objects.values(), name)
+    return lines
+
+
+def cluster_queue(case: Document) -> list[str]:
+    """TestCQReconcile: the automated quota of one ClusterQueue and the condition that tells of it."""
+    manager = Cluster.of(case["before"]["manager"])
+    queue = manager.typed("ClusterQueue", case["reconcile"], ClusterQueue)
+    automation = _automation(case, manager, queue)
+    groups = manager.objects["ClusterQueue", Key("", case["reconcile"])]["spec"].get("resourceGroups")
+    if automation is not None and automation.resource_groups is not None:
+        groups = automation.resource_groups
+    expected = next(
+        o for o in case["expect"]["manager"] if o["kind"] == "ClusterQueue" and _key(o).name == case["reconcile"]
+    )
+    lines = differences(expected["spec"].get("resourceGroups"), groups)
+    wanted = case["expect"].get("condition")
+    stand = automation.stand if automation is not None else None
+    if wanted is None or stand is None:
+        return lines + ([] if wanted is None and stand is None else [f"condition: expected {wanted}, got {stand}"])
+    got = {"status": stand.status, "reason": stand.reason, "message": stand.message}
+    return lines + differences({name: wanted[name] for name in got}, got)
+
+
+def _automation(case: Document, manager: Cluster, queue: ClusterQueue) -> manager_quota.Automation | None:
+    check = manager_quota.multikueue_check(queue, manager.admission_check)
+    if check is None:
+        return None
+    try:
+        config = manager.config(admission_check.config_name(check))
+    except admission_check.BadReference:
+        return None
+    if config is None:
+        return manager_quota.CONFIG_MISSING
+    local = [
+        _key(o) for o in manager.of_kind("LocalQueue") if value_at(o, "spec.clusterQueue", "") == queue.metadata.name
+    ]
+    remote: list[ClusterQueue] = []
+    for name, state in case["before"]["workers"].items():
+        if state["connected"] and name in config.spec.clusters:
+            remote += _remote_queues(Cluster.of(state["objects"]), local)
+    return manager_quota.decide(queue, config.spec.quota_management, remote)
+
+
+def _remote_queues(worker: Cluster, local: list[Key]) -> list[ClusterQueue]:
+    found = [worker.objects.get(("LocalQueue", key)) for key in local]
+    queues = sorted({msgspec.convert(o, LocalQueue).spec.cluster_queue for o in found if o is not None})
+    return [queue for name in queues if (queue := worker.typed("ClusterQueue", name, ClusterQueue)) is not None]
+
+
+def nomination(case: Document) -> list[str]:
+    """The incremental dispatcher's next round."""
+    gates = feature_gates.DEFAULTS | (case.get("featureGates") or {})
+    settings = case.get("incrementalDispatcherConfig") or {}
+    step = settings.get("stepSize", incremental.STEP_SIZE)
+    if not gates["MultiKueueIncrementalDispatcherConfig"]:
+        step = incremental.STEP_SIZE
+    nominated = value_at(case["workload"], "status.nominatedClusterNames", [])
+    keep_order = gates["MultiKueueIncrementalDispatcherRespectConfigOrder"]
+    error = None
+    try:
+        nominated = incremental.next_round(case["remoteClusters"], nominated, step_size=step, keep_order=keep_order)
+    except incremental.NoMoreWorkers as reason:
+        error = str(reason)
+    lines = differences(case["expect"]["nominatedClusterNames"], nominated)
+    return lines if case["expect"]["error"] == error else [*lines, f"error: {error}"]
+
+
+def _key(document: Document) -> Key:
+    metadata = document.get("metadata") or {}
+    return Key(metadata.get("namespace", ""), metadata.get("name", ""))
+
+
+RUNNERS = {
+    "TestWlReconcile": workload,
+    "TestAdmissionCheckReconcile": checks,
+    "TestRemoteClientGC": collection,
+    "TestCQReconcile": cluster_queue,
+    "workloaddispatcher.TestIncrementalDispatcherNominateWorkers": nomination,
+}
