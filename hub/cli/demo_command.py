@@ -44,6 +44,8 @@ def demo(
         found = spec.load(folder)
     except spec.SpecError as error:
         output.fail(error, 2)
+    if found.manager is None:
+        output.fail(f"{folder / 'federation.yaml'}: manager: required by the demo", 2)
     options = {"jobs": jobs, "keep": keep, "timeout": timeout, "state": state}
     rows, unfinished = _run(found, folder, options)
     _report(rows, output_format)

@@ -93,9 +93,10 @@ class Federation:
             await objects.apply(client, wanted)
 
     async def _settled(self) -> None:
-        async with connect(self.layout, self.spec.manager.name) as client:
-            for resource in (MULTIKUEUE_CLUSTERS, ADMISSION_CHECKS, CLUSTER_QUEUES):
-                await self._active(client, resource, "hub")
+        if self.spec.manager:
+            async with connect(self.layout, self.spec.manager.name) as client:
+                for resource in (MULTIKUEUE_CLUSTERS, ADMISSION_CHECKS, CLUSTER_QUEUES):
+                    await self._active(client, resource, programs.HUB)
         for worker in self.spec.workers:
             async with connect(self.layout, worker.name) as client:
                 await self._active(client, CLUSTER_QUEUES, f"agent-{worker.name}")

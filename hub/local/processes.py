@@ -53,11 +53,12 @@ def start(name: str, argv: list[str], log: Path, environment: dict[str, str] | N
             start_new_session=True,
             env={**os.environ, **(environment or {})},
         )
-    _children[child.pid] = child
-    return Process(name, child.pid, psutil.Process(child.pid).create_time(), tuple(argv), str(log))
+    process = Process(name, child.pid, psutil.Process(child.pid).create_time(), tuple(argv), str(log))
+    _children[process.pid, process.born] = child
+    return process
 
 
-_children: dict[int, subprocess.Popen[bytes]] = {}
+_children: dict[tuple[int, float], subprocess.Popen[bytes]] = {}
 """Children of this very process, kept so that they can be reaped."""
 
 
@@ -71,7 +72,7 @@ def stop(processes: list[Process], timeout_seconds: float = 10.0) -> None:
         _signal(handle, signal.SIGKILL)
     psutil.wait_procs(left, timeout=timeout_seconds)
     for process in processes:
-        if child := _children.pop(process.pid, None):
+        if child := _children.pop((process.pid, process.born), None):
             child.wait(timeout=timeout_seconds)
 
 
@@ -80,7 +81,7 @@ def kill(process: Process) -> None:
     if handle := process.handle():
         _signal(handle, signal.SIGKILL)
         psutil.wait_procs([handle], timeout=10.0)
-    if child := _children.pop(process.pid, None):
+    if child := _children.pop((process.pid, process.born), None):
         child.wait(timeout=10.0)
 
 

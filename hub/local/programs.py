@@ -34,7 +34,8 @@ def of(spec: FederationSpec, where: Layout, persistent: bool) -> Iterator[Progra
     """Every program of the federation, clusters first; writes their settings files on the way."""
     for cluster in spec.clusters:
         yield _cluster(cluster, where, persistent)
-    yield _controller(HUB, "hub.cli", spec.manager, where)
+    if spec.manager:
+        yield _controller(HUB, "hub.cli", spec.manager, where)
     for worker in spec.workers:
         yield _controller(f"{AGENT}-{worker.name}", "worker_agent.cli", worker, where)
 
@@ -93,7 +94,7 @@ def write_kubeconfig(spec: FederationSpec, where: Layout) -> None:
         merged["users"].append({"name": cluster.name, "user": own["users"][0]["user"]})
         context = {"cluster": cluster.name, "user": cluster.name}
         merged["contexts"].append({"name": cluster.name, "context": context})
-    merged["current-context"] = spec.manager.name
+    merged["current-context"] = spec.clusters[0].name
     _write(where.kubeconfig, yaml.safe_dump(merged, sort_keys=False).encode())
 
 

@@ -40,14 +40,14 @@ class Cluster(_Part):
 
 
 class FederationSpec(_Part):
-    """A manager and its workers."""
+    """A manager and its workers; without a manager each worker stands alone, a cluster with an agent."""
 
-    manager: Cluster
+    manager: Cluster | None = None
     workers: Annotated[list[Cluster], Field(min_length=1, max_length=64)]
 
     @property
     def clusters(self) -> list[Cluster]:
-        return [self.manager, *self.workers]
+        return [*([self.manager] if self.manager else []), *self.workers]
 
 
 def shipped() -> Path:

@@ -1,0 +1,112 @@
+"""Kueue's quick start, typed with unmodified kubectl against one embedded cluster with our agent."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from hub.local.spec import FederationSpec
+from tests.local_federation import Kubectl, cluster, running
+
+SETUP = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: default-flavor}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: cluster-queue}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: ["cpu", "memory"]
+    flavors:
+    - name: default-flavor
+      resources:
+      - {name: cpu, nominalQuota: 9}
+      - {name: memory, nominalQuota: 36Gi}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {namespace: default, name: user-queue}
+spec: {clusterQueue: cluster-queue}
+"""
+PUBLISHED = Path(__file__).parents[3].parent / "shared/reference/kueue-examples/admin/single-clusterqueue-setup.yaml"
+
+
+def job(name: str, seconds: int) -> str:
+    return f"""
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {name}
+  namespace: default
+  labels: {{kueue.x-k8s.io/queue-name: user-queue}}
+spec:
+  parallelism: 1
+  completions: 1
+  template:
+    metadata:
+      annotations: {{fedhub.dev/run-seconds: "{seconds}"}}
+    spec:
+      restartPolicy: Never
+      containers:
+      - name: c
+        image: registry.example/job:1
+        resources: {{requests: {{cpu: "3", memory: 1Gi}}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def kubectl(tmp_path_factory):
+    with running(FederationSpec(workers=[cluster("single")]), tmp_path_factory.mktemp("quick-start")) as federation:
+        yield Kubectl(federation, "single")
+
+
+def setup_text() -> str:
+    text = PUBLISHED.read_text() if PUBLISHED.exists() else SETUP
+    return re.sub(r"nominalQuota: 36Gi", "nominalQuota: 8Gi", re.sub(r"nominalQuota: 9\b", "nominalQuota: 4", text))
+
+
+def workload_of(kubectl: Kubectl, name: str) -> str:
+    query = f'jsonpath={{.items[?(@.metadata.ownerReferences[0].name=="{name}")].metadata.name}}'
+    return kubectl("get", "workloads", "-n", "default", "-o", query)
+
+
+def test_quick_start(kubectl):
+    applied = kubectl("apply", "-f", "-", stdin=setup_text())
+    assert applied.splitlines() == [
+        "resourceflavor.kueue.x-k8s.io/default-flavor created",
+        "clusterqueue.kueue.x-k8s.io/cluster-queue created",
+        "localqueue.kueue.x-k8s.io/user-queue created",
+    ]
+    kubectl.wait("clusterqueue/cluster-queue", "condition=Active")
+    kubectl.wait("localqueue/user-queue", "condition=Active", "-n", "default")
+
+    assert kubectl("create", "-f", "-", stdin=job("first", 6)) == "job.batch/first created\n"
+    kubectl.wait("job/first", "jsonpath={.status.active}=1")
+    assert kubectl("create", "-f", "-", stdin=job("second", 1)) == "job.batch/second created\n"
+    second = ""
+    while not second:
+        second = workload_of(kubectl, "second")
+    kubectl.wait(f"workload/{second}", "condition=QuotaReserved=False", "-n", "default")
+
+    described = kubectl("describe", "workload", second, "-n", "default")
+    assert (
+        "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor default-flavor, 2 more needed"
+        in described
+    )
+    assert kubectl("get", "job", "second", "-o", "jsonpath={.spec.suspend}") == "true"
+
+    wide = kubectl("get", "clusterqueue", "-o", "wide").splitlines()
+    assert wide[0].split() == "NAME COHORT STRATEGY PENDING WORKLOADS ADMITTED WORKLOADS".split()
+    assert wide[1].split() == ["cluster-queue", "BestEffortFIFO", "1", "1"]
+    narrow = kubectl("get", "workloads", "-n", "default").splitlines()
+    assert narrow[0].split() == "NAME QUEUE RESERVED IN ADMITTED FINISHED AGE".split()
+    assert any(
+        line.split()[:4] == [workload_of(kubectl, "first"), "user-queue", "cluster-queue", "True"] for line in narrow
+    )
+
+    kubectl.wait("job/first", "condition=Complete")
+    kubectl.wait("job/second", "condition=Complete")
+    kubectl.wait(f"workload/{second}", "condition=Finished", "-n", "default")

@@ -1,0 +1,49 @@
+"""A row of the demo says where a job stands, from its Job and Workload alone."""
+
+from hub.local import demo_board
+from hub.local.demo_board import Stage
+
+CREATED = "2026-01-01T00:00:00Z"
+
+
+def job(**status):
+    return {"metadata": {"name": "j", "creationTimestamp": CREATED}, "status": status}
+
+
+def workload(*true_conditions, cluster=""):
+    return {
+        "metadata": {"annotations": {}},
+        "status": {
+            "clusterName": cluster,
+            "conditions": [{"type": type_, "status": "True"} for type_ in true_conditions],
+        },
+    }
+
+
+def test_job_without_workload_is_queued():
+    assert demo_board.row(job(), None).stage is Stage.QUEUED
+
+
+def test_reserved_quota_means_dispatching():
+    assert demo_board.row(job(), workload("QuotaReserved")).stage is Stage.DISPATCHING
+
+
+def test_a_chosen_cluster_means_running():
+    row = demo_board.row(job(startTime="2026-01-01T00:00:07Z"), workload("QuotaReserved", "Admitted", cluster="oregon"))
+    assert (row.stage, row.cluster, row.waited, row.ran) == (Stage.RUNNING, "oregon", 7.0, None)
+
+
+def test_complete_job_is_finished_and_has_times():
+    done = {"type": "Complete", "status": "True", "lastTransitionTime": "2026-01-01T00:00:12Z"}
+    row = demo_board.row(job(startTime="2026-01-01T00:00:07Z", conditions=[done]), workload(cluster="oregon"))
+    assert (row.stage, row.waited, row.ran) == (Stage.FINISHED, 7.0, 5.0)
+
+
+def test_failed_job_is_failed_whatever_else_is_true():
+    failed = {"type": "Failed", "status": "True", "lastTransitionTime": "2026-01-01T00:00:12Z"}
+    assert demo_board.row(job(conditions=[failed]), workload("Admitted", cluster="oregon")).stage is Stage.FAILED
+
+
+def test_counts_by_stage():
+    rows = [demo_board.row(job(), None), demo_board.row(job(), workload("QuotaReserved"))]
+    assert demo_board.counts(rows) == {Stage.QUEUED: 1, Stage.DISPATCHING: 1}
