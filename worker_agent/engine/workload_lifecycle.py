@@ -4,17 +4,29 @@
 applies the intents to the view and decides again until nothing more comes, and only then writes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
+from worker_agent.api.document import Document
 from worker_agent.engine import (
+    intent_effects,
     queue_stops,
     workload_activity,
     workload_blockers,
     workload_deadlines,
     workload_retention,
+    workload_status,
 )
-from worker_agent.engine.intents import Intent
+from worker_agent.engine.intents import (
+    ApplyStatus,
+    DeleteObject,
+    Intent,
+    PatchObject,
+    RemoveFinalizer,
+    RequeueAfter,
+    Write,
+)
 from worker_agent.engine.workload_turn import LifecycleRules, Turn, WorkloadView
 
 Step = Callable[[Turn], bool]
@@ -49,3 +61,39 @@ def decide(view: WorkloadView, rules: LifecycleRules, now: datetime) -> list[Int
         if step(turn):
             break
     return turn.intents()
+
+
+MAX_PASSES = 16
+"""A decision settles in three or four passes; more would be two steps undoing each other."""
+
+
+def settle(view: WorkloadView, rules: LifecycleRules, now: datetime) -> list[Intent]:
+    """``decide`` repeated on its own outcome until nothing more comes: all that one reconcile has to write.
+
+    A change of the spec ends the run when a status change came before it, and is left for the next reconcile: the two
+    are separate writes, and after a crash between them the status must still tell why the spec is to change.
+    """
+    settled: list[Intent] = []
+    for _ in range(MAX_PASSES):
+        intents = decide(view, rules, now)
+        writes = [intent for intent in intents if isinstance(intent, ApplyStatus | PatchObject | RemoveFinalizer)]
+        if any(isinstance(write, PatchObject) for write in writes) and _has_status(settled):
+            return [*settled, RequeueAfter(0.0)]
+        rest = [intent for intent in intents if not isinstance(intent, RequeueAfter)]
+        settled.extend(rest)
+        document = _after(view.workload, writes, now)
+        if document is None or document is view.workload or any(isinstance(i, DeleteObject) for i in rest):
+            return [*settled, *(intent for intent in intents if isinstance(intent, RequeueAfter))]
+        view = replace(view, workload=document)
+    raise RuntimeError(f"workload {workload_status.key_of(view.workload)}: decisions do not come to rest")
+
+
+def _has_status(intents: list[Intent]) -> bool:
+    return any(isinstance(intent, ApplyStatus) for intent in intents)
+
+
+def _after(workload: Document, writes: Sequence[Write], now: datetime) -> Document | None:
+    document: Document | None = workload
+    for write in writes:
+        document = intent_effects.effect(write, document, now)
+    return document

@@ -1,0 +1,43 @@
+"""What the rest of the program says to the engine. Small values, so that the engine could stand in another process."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from worker_agent.api.meta import Key
+from worker_agent.api.resource_type import ResourceType
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """An object was made or changed; ``object`` is its typed view."""
+
+    resource: ResourceType
+    object: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """An object is gone."""
+
+    resource: ResourceType
+    key: Key
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """An admission that the cycle counted as given could not be written."""
+
+    key: Key
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question answered between two cycles. ``question(state, policy, now)``; ``answer(result, error)`` is called in
+    the engine's thread with one of the two being None."""
+
+    question: Callable[[Any, Any, int], Any]
+    answer: Callable[[Any, BaseException | None], None]
+
+
+Message = Put | Remove | Forget | Ask

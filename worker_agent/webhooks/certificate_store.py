@@ -1,0 +1,100 @@
+"""Where the webhooks' certificates live: one Secret shared by all replicas, so that they agree on one CA."""
+
+import logging
+import ssl
+import tempfile
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+
+import msgspec
+
+from worker_agent.api.document import Document
+from worker_agent.api.resource_type import SECRETS
+from worker_agent.kube.client import Client
+from worker_agent.kube.clock import Clock
+from worker_agent.kube.errors import AlreadyExists, Conflict, NotFound
+from worker_agent.webhooks import certificates
+from worker_agent.webhooks.certificates import Bundle, CertificateError
+
+log = logging.getLogger(__name__)
+
+RECHECK = timedelta(hours=12)
+"""How often a replica looks whether another one has renewed the Secret."""
+
+WRITE_ATTEMPTS = 5
+
+
+class CertificateStore:
+    """Reads, makes and renews the bundle in Secret ``namespace``/``name`` for ``hosts``."""
+
+    def __init__(self, client: Client, clock: Clock, namespace: str, name: str, hosts: Sequence[str]) -> None:
+        self._client = client
+        self._clock = clock
+        self._namespace = namespace
+        self._name = name
+        self._hosts = tuple(hosts)
+
+    async def ensure(self) -> Bundle:
+        """The bundle that every replica uses now; made or renewed where needed. Raises ApiError, ConnectionError."""
+        for _ in range(WRITE_ATTEMPTS):
+            secret = await self._read()
+            present = _bundle(secret)
+            now = self._clock.now()
+            wanted = certificates.renewed(present, self._hosts, now) if present else None
+            if wanted is not None and wanted is present:
+                return wanted
+            bundle = wanted or certificates.create(self._hosts, now)
+            try:
+                await self._write(secret, bundle)
+            except (AlreadyExists, Conflict):
+                continue  # another replica was faster; take what it made
+            log.info("webhook certificates written to Secret %s/%s", self._namespace, self._name)
+            return bundle
+        raise Conflict(409, "Conflict", f"Secret {self._namespace}/{self._name} is being changed all the time")
+
+    def next_check(self, bundle: Bundle) -> float:
+        """Seconds until ``ensure`` should be called again."""
+        left = (certificates.renewal_time(bundle) - self._clock.now()).total_seconds()
+        return max(60.0, min(left, RECHECK.total_seconds()))
+
+    async def _read(self) -> Document | None:
+        try:
+            secret: Document = msgspec.json.decode(await self._client.get(SECRETS, self._name, self._namespace))
+        except NotFound:
+            return None
+        return secret
+
+    async def _write(self, secret: Document | None, bundle: Bundle) -> None:
+        data = bundle.secret_data()
+        if secret is not None:
+            await self._client.update(
+                SECRETS, {**secret, "data": {**(secret.get("data") or {}), **data}}, self._namespace
+            )
+            return
+        document: Document = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": self._name, "namespace": self._namespace},
+            "type": "Opaque",
+            "data": data,
+        }
+        await self._client.create(SECRETS, document, self._namespace)
+
+
+def _bundle(secret: Document | None) -> Bundle | None:
+    try:
+        return Bundle.from_secret((secret or {}).get("data") or {})
+    except CertificateError:
+        return None
+
+
+def load(context: ssl.SSLContext, bundle: Bundle) -> None:
+    """Make the server present this certificate from the next handshake on."""
+    with tempfile.TemporaryDirectory() as folder:
+        # The standard library reads keys from files only; the folder is ours alone and gone in a moment.
+        certificate, key = Path(folder, "tls.crt"), Path(folder, "tls.key")
+        certificate.write_bytes(bundle.certificate + bundle.ca_certificate)
+        key.touch(mode=0o600)
+        key.write_bytes(bundle.key)
+        context.load_cert_chain(certificate, key)

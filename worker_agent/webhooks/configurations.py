@@ -1,0 +1,162 @@
+"""The two webhook configurations, made from the list of what is served (spec/operations 9), and their installation.
+
+Elsewhere they come with the manifests and only the CA is put in; in local mode (``Endpoint`` with a URL) the agent installs
+them itself.
+"""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from worker_agent.api.document import Document
+from worker_agent.api.resource_type import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS, ResourceType
+from worker_agent.kube.client import Client
+from worker_agent.kube.errors import NotFound
+
+CREATE: Final = ("CREATE",)
+CREATE_UPDATE: Final = ("CREATE", "UPDATE")
+FIELD_MANAGER: Final = "kueue-webhook-configuration"
+TIMEOUT_SECONDS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """One kind behind the webhooks: on which operations it is defaulted and validated (empty: not at all).
+
+    ``of_jobs``: the hook is limited to the namespaces whose jobs are managed. ``status``: validated there too.
+    """
+
+    resource: ResourceType
+    mutate: tuple[str, ...] = CREATE
+    validate: tuple[str, ...] = CREATE_UPDATE
+    of_jobs: bool = False
+    status: bool = False
+
+    @property
+    def kind(self) -> str:
+        return self.resource.kind.lower()
+
+    def path(self, verb: str) -> str:
+        """``/mutate-batch-v1-job``."""
+        group = self.resource.group.replace(".", "-")
+        return f"/{verb}-{group}-{self.resource.version}-{self.kind}"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where the API server finds the webhooks: a base URL, or a Service of the cluster."""
+
+    url: str = ""
+    service: str = "kueue-webhook-service"
+    namespace: str = "kueue-system"
+
+    @property
+    def prefix(self) -> str:
+        """First part of the configurations' names: the Service's name without ``-webhook-service``."""
+        return self.service.removesuffix("-webhook-service")
+
+    def client_config(self, path: str, ca_bundle: bytes) -> Document:
+        bundle = base64.b64encode(ca_bundle).decode()
+        if self.url:
+            return {"url": f"{self.url.rstrip('/')}{path}", "caBundle": bundle}
+        service = {"name": self.service, "namespace": self.namespace, "path": path, "port": 443}
+        return {"service": service, "caBundle": bundle}
+
+
+@dataclass(frozen=True, slots=True)
+class Configurations:
+    """Everything the two configurations are made of. ``job_namespaces`` is a LabelSelector document."""
+
+    served: Sequence[Served]
+    endpoint: Endpoint
+    job_namespaces: Document
+
+    def mutating(self, ca_bundle: bytes) -> Document:
+        return self._document(MUTATING_WEBHOOKS, "mutate", ca_bundle)
+
+    def validating(self, ca_bundle: bytes) -> Document:
+        return self._document(VALIDATING_WEBHOOKS, "validate", ca_bundle)
+
+    def names(self) -> dict[ResourceType, str]:
+        return {
+            MUTATING_WEBHOOKS: f"{self.endpoint.prefix}-mutating-webhook-configuration",
+            VALIDATING_WEBHOOKS: f"{self.endpoint.prefix}-validating-webhook-configuration",
+        }
+
+    def _document(self, resource: ResourceType, verb: str, ca_bundle: bytes) -> Document:
+        hooks = [self._webhook(served, verb, ca_bundle) for served in self.served if getattr(served, verb)]
+        return {
+            "apiVersion": resource.api_version,
+            "kind": resource.kind,
+            "metadata": {"name": self.names()[resource]},
+            "webhooks": sorted(hooks, key=lambda hook: str(hook["name"])),
+        }
+
+    def _webhook(self, served: Served, verb: str, ca_bundle: bytes) -> Document:
+        plural = served.resource.plural
+        resources = [plural, f"{plural}/status"] if served.status and verb == "validate" else [plural]
+        hook: Document = {
+            "name": f"{verb[0]}{served.kind}.kb.io",
+            "admissionReviewVersions": ["v1"],
+            "clientConfig": self.endpoint.client_config(served.path(verb), ca_bundle),
+            "failurePolicy": "Fail",
+            "sideEffects": "None",
+            "timeoutSeconds": TIMEOUT_SECONDS,
+            "rules": [
+                {
+                    "apiGroups": [served.resource.group],
+                    "apiVersions": [served.resource.version],
+                    "operations": list(getattr(served, verb)),
+                    "resources": resources,
+                }
+            ],
+        }
+        if served.of_jobs:
+            hook["namespaceSelector"] = self.job_namespaces
+        return hook
+
+
+async def install(client: Client, configurations: Configurations, ca_bundle: bytes) -> None:
+    """Make both configurations exist as they should be; nothing is written where they are."""
+    for document in (configurations.mutating(ca_bundle), configurations.validating(ca_bundle)):
+        resource = MUTATING_WEBHOOKS if document["kind"] == MUTATING_WEBHOOKS.kind else VALIDATING_WEBHOOKS
+        name = document["metadata"]["name"]
+        present = await _read(client, resource, name)
+        if present is None or not _contains(present.get("webhooks"), document["webhooks"]):
+            await client.apply(resource, name, "", document, field_manager=FIELD_MANAGER)
+
+
+async def inject(client: Client, configurations: Configurations, ca_bundle: bytes) -> None:
+    """Put the CA into configurations that the manifests brought; those that do not exist are left to come later."""
+    bundle = base64.b64encode(ca_bundle).decode()
+    for resource, name in configurations.names().items():
+        present = await _read(client, resource, name)
+        hooks = (present or {}).get("webhooks") or []
+        if present is None or all(hook["clientConfig"].get("caBundle") == bundle for hook in hooks):
+            continue
+        changed = [{**hook, "clientConfig": {**hook["clientConfig"], "caBundle": bundle}} for hook in hooks]
+        await client.update(resource, {**present, "webhooks": changed}, field_manager=FIELD_MANAGER)
+
+
+async def _read(client: Client, resource: ResourceType, name: str) -> Document | None:
+    try:
+        document: Document = msgspec.json.decode(await client.get(resource, name))
+    except NotFound:
+        return None
+    return document
+
+
+def _contains(present: Any, wanted: Any) -> bool:
+    """Whether ``present`` says all that ``wanted`` says; the server may have added defaults."""
+    if isinstance(wanted, dict):
+        return isinstance(present, dict) and all(_contains(present.get(name), value) for name, value in wanted.items())
+    if isinstance(wanted, list):
+        return (
+            isinstance(present, list)
+            and len(present) == len(wanted)
+            and all(_contains(found, value) for found, value in zip(present, wanted, strict=True))
+        )
+    return bool(present == wanted)

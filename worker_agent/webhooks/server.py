@@ -1,0 +1,87 @@
+"""The HTTPS server to which the API server sends its AdmissionReviews (aiohttp; own certificates, renewed in place)."""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Mapping
+
+from aiohttp import web
+
+from worker_agent.kube.clock import Clock
+from worker_agent.webhooks import certificate_store, review
+from worker_agent.webhooks.certificate_store import CertificateStore
+from worker_agent.webhooks.certificates import Bundle
+from worker_agent.webhooks.review import Hook, ReviewError, Verdict
+
+log = logging.getLogger(__name__)
+
+LARGEST_BODY = 16 * 1024 * 1024
+"""Bytes; an AdmissionReview holds two objects of at most 1.5 MiB each, and room to spare."""
+
+
+class WebhookServer:
+    """Serves ``hooks`` by path. ``start`` returns when it listens; ``ready`` tells probes so."""
+
+    def __init__(self, hooks: Mapping[str, Hook], host: str, port: int) -> None:
+        self._hooks = dict(hooks)
+        self._host = host
+        self._wanted_port = port
+        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._context.minimum_version = ssl.TLSVersion.TLSv1_2
+        self._runner: web.AppRunner | None = None
+        self.port = port
+        """The port it listens on once started; differs from the wanted one where that was 0."""
+
+    @property
+    def ready(self) -> bool:
+        return self._runner is not None
+
+    def use(self, bundle: Bundle) -> None:
+        """Present this certificate from the next connection on."""
+        certificate_store.load(self._context, bundle)
+
+    async def start(self) -> None:
+        app = web.Application(client_max_size=LARGEST_BODY)
+        app.router.add_post("/{path:.*}", self._handle)
+        runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=5.0)
+        await runner.setup()
+        site = web.TCPSite(runner, self._host or None, self._wanted_port, ssl_context=self._context)
+        await site.start()
+        self._runner = runner
+        self.port = runner.addresses[0][1]
+        log.info("webhooks listen on port %d", self.port)
+
+    async def stop(self) -> None:
+        """Finish the requests under way, then close."""
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+
+    async def _handle(self, request: web.Request) -> web.Response:
+        hook = self._hooks.get(request.path)
+        if hook is None:
+            return web.Response(status=404, text=f"no webhook at {request.path}\n")
+        try:
+            question = review.read(await request.read())
+        except ReviewError as error:
+            return web.Response(status=400, text=f"{error}\n")
+        try:
+            verdict = hook(question)
+        except Exception:
+            log.exception("webhook %s failed on %s/%s", request.path, question.namespace, question.name)
+            verdict = Verdict(errors=(f"internal error of webhook {request.path}; see the log of the agent",))
+        return web.Response(body=review.answer(question, verdict), content_type="application/json")
+
+
+async def keep_certificates(store: CertificateStore, server: WebhookServer, bundle: Bundle, clock: Clock) -> None:
+    """Look for renewed certificates for as long as the server runs; a failed look is repeated a minute later."""
+    while True:
+        await clock.sleep(store.next_check(bundle))
+        try:
+            newest = await store.ensure()
+        except (ConnectionError, OSError, RuntimeError) as error:
+            log.warning("webhook certificates could not be checked: %s", error)
+            continue
+        if newest != bundle:
+            bundle = newest
+            await asyncio.to_thread(server.use, bundle)
