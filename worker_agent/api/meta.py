@@ -5,8 +5,11 @@ stays the truth. Nothing is written back by re-encoding one of these (DESIGN sec
 """
 
 from datetime import datetime
+from typing import Annotated, ClassVar
 
 import msgspec
+
+from worker_agent.api.schema import CONDITION_REASON, QUALIFIED_NAME, Crd, Field, Int64
 
 Quantity = str | int
 """A Kubernetes quantity as it stands in JSON: a string such as "500m", or a bare integer."""
@@ -14,6 +17,9 @@ Quantity = str | int
 
 class View(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
     """Base of every typed view: camelCase on the wire, absent fields take their defaults."""
+
+    schema: ClassVar[Field] = Field()
+    """What the definition says of the object itself, such as its rules."""
 
 
 class OwnerReference(View):
@@ -80,12 +86,31 @@ class Key(tuple[str, str]):
 
 
 class Condition(View, omit_defaults=False):
-    type: str
-    status: str = "Unknown"
-    reason: str = ""
-    message: str = ""
-    last_transition_time: datetime | None = None
-    observed_generation: int = 0
+    """One observation about an object, with the time it last changed."""
+
+    type: Annotated[
+        str, Field("Which observation this is, in CamelCase.", required=True, max_length=316, pattern=QUALIFIED_NAME)
+    ]
+    status: Annotated[
+        str, Field("Whether it holds: True, False or Unknown.", required=True, enum=("True", "False", "Unknown"))
+    ] = "Unknown"
+    reason: Annotated[
+        str,
+        Field(
+            "Why, as one CamelCase word for programs.",
+            required=True,
+            min_length=1,
+            max_length=1024,
+            pattern=CONDITION_REASON,
+        ),
+    ] = ""
+    message: Annotated[str, Field("Why, in words for people.", required=True, max_length=32768)] = ""
+    last_transition_time: Annotated[
+        datetime | None, Field("When the status last changed from one value to another.", required=True)
+    ] = None
+    observed_generation: Annotated[
+        Int64, Field("The metadata.generation that this observation was made of.", minimum=0)
+    ] = 0
 
     @property
     def is_true(self) -> bool:
@@ -96,19 +121,35 @@ class Condition(View, omit_defaults=False):
         return self.status == "False"
 
 
+Conditions = Annotated[list[Condition] | None, Field(max_items=16, list_type="map", list_map_keys=("type",))]
+
+
 class LabelSelectorRequirement(View):
-    key: str
-    operator: str
-    values: list[str] | None = None
+    """One condition on the labels."""
+
+    key: Annotated[str, Field("The label it looks at.", required=True)]
+    operator: Annotated[str, Field("In, NotIn, Exists or DoesNotExist.", required=True)]
+    values: Annotated[
+        list[str] | None, Field("Values for In and NotIn; empty for the other two.", list_type="atomic")
+    ] = None
 
 
 class LabelSelector(View):
-    match_labels: dict[str, str] | None = None
-    match_expressions: list[LabelSelectorRequirement] | None = None
+    """Takes the objects whose labels meet every condition. An empty one takes all."""
+
+    schema = Field(map_type="atomic")
+
+    match_labels: Annotated[dict[str, str] | None, Field("Labels that must have exactly these values.")] = None
+    match_expressions: Annotated[
+        list[LabelSelectorRequirement] | None, Field("Further conditions.", list_type="atomic")
+    ] = None
 
 
 class Object(View):
     """The part of any object that generic code reads."""
+
+    crd: ClassVar[Crd | None] = None
+    """What the kind's definition says besides its schema; None for kinds that Kubernetes defines."""
 
     api_version: str = ""
     kind: str = ""

@@ -1,8 +1,12 @@
 """Typed views of pod templates and nodes: the fields that quota, flavors and placement read."""
 
+from datetime import datetime
+from typing import Annotated
+
 import msgspec
 
 from worker_agent.api.meta import LabelSelectorRequirement, Object, Quantity, View
+from worker_agent.api.schema import Field, Int64, Rule
 
 
 class ResourceRequirements(View):
@@ -19,19 +23,51 @@ class Container(View):
     ports: msgspec.Raw | None = None
 
 
+_EFFECTS = "'NoSchedule', 'PreferNoSchedule', 'NoExecute'"
+TAINT_RULES = (Rule(f"self.all(x, x.effect in [{_EFFECTS}])", f"supported taint effect values: {_EFFECTS}"),)
+TOLERATION_RULES = (
+    Rule(
+        "self.all(x, !has(x.key) ? x.operator == 'Exists' : true)",
+        "operator must be Exists when 'key' is empty, which means 'match all values and all keys'",
+    ),
+    Rule(
+        "self.all(x, has(x.tolerationSeconds) ? x.effect == 'NoExecute' : true)",
+        "effect must be 'NoExecute' when 'tolerationSeconds' is set",
+    ),
+    Rule(
+        "self.all(x, !has(x.operator) || x.operator in ['Equal', 'Exists'])",
+        "supported toleration values: 'Equal'(default), 'Exists'",
+    ),
+    Rule(
+        "self.all(x, has(x.operator) && x.operator == 'Exists' ? !has(x.value) : true)",
+        "a value must be empty when 'operator' is 'Exists'",
+    ),
+    Rule(
+        f"self.all(x, !has(x.effect) || x.effect in [{_EFFECTS}])",
+        f"supported taint effect values: {_EFFECTS}",
+    ),
+)
+
+
 class Toleration(View):
-    key: str = ""
-    operator: str = ""
-    value: str = ""
-    effect: str = ""
-    toleration_seconds: int | None = None
+    """Lets a pod run on nodes with a matching taint."""
+
+    key: Annotated[str, Field("The taint's key; empty, with Exists, matches every taint.")] = ""
+    operator: Annotated[str, Field("Equal (the default) or Exists.")] = ""
+    value: Annotated[str, Field("The taint's value, for Equal.")] = ""
+    effect: Annotated[str, Field("The taint's effect; empty matches every effect.")] = ""
+    toleration_seconds: Annotated[
+        Int64 | None, Field("For NoExecute: how long a running pod may stay. Absent is for ever.")
+    ] = None
 
 
 class Taint(View):
-    key: str
-    value: str = ""
-    effect: str = ""
-    time_added: str | None = None
+    """Keeps pods without a matching toleration away from a node."""
+
+    key: Annotated[str, Field("The taint's key.", required=True)]
+    value: Annotated[str, Field("The taint's value.")] = ""
+    effect: Annotated[str, Field("NoSchedule, PreferNoSchedule or NoExecute.", required=True)] = ""
+    time_added: Annotated[datetime | None, Field("When the taint was added; for NoExecute only.")] = None
 
 
 class NodeSelectorTerm(View):

@@ -1,0 +1,125 @@
+"""Our definitions say what Kueue's v1beta2 definitions say, except for the deviations named here."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from worker_agent.api import crds
+from worker_agent.api.resource_type import KUEUE
+
+REFERENCE = Path(__file__).parents[3].parent / "shared" / "reference" / "kueue-crds"
+
+DEVIATIONS = {
+    "MultiKueueConfig spec.clusters maxItems": (20, 64),
+    "Workload status.nominatedClusterNames maxItems": (20, 64),
+    "MultiKueueCluster spec.clusterSource.agent type": (None, "object"),
+    "MultiKueueCluster spec.clusterSource.agent required": (None, {"name"}),
+    "MultiKueueCluster spec.clusterSource.agent.name type": (None, "string"),
+    "MultiKueueCluster spec.clusterSource.agent.name minLength": (None, 1),
+    "MultiKueueCluster spec.clusterSource.agent.name maxLength": (None, 256),
+    "MultiKueueCluster spec.clusterSource rules": (
+        {
+            "exactly one of the fields in [kubeConfig clusterProfileRef] must be set": (
+                "[has(self.kubeConfig),has(self.clusterProfileRef)].filter(x,x==true).size() == 1"
+            )
+        },
+        {
+            "exactly one of the fields in [kubeConfig clusterProfileRef agent] must be set": (
+                "[has(self.kubeConfig),has(self.clusterProfileRef),has(self.agent)].filter(x,x==true).size() == 1"
+            )
+        },
+    ),
+}
+"""What differs -> (Kueue's, ours): more workers than 20, and the agent as a way to reach one (DESIGN section 4)."""
+
+
+def reference() -> dict[str, dict[str, Any]]:
+    if not REFERENCE.is_dir():
+        pytest.skip(f"the reference definitions are not here: {REFERENCE}")
+    loaded = (yaml.load(path.read_text(), Loader=yaml.CSafeLoader) for path in sorted(REFERENCE.glob("*.yaml")))
+    return {crd["spec"]["names"]["kind"]: crd for crd in loaded}
+
+
+def ours() -> dict[str, dict[str, Any]]:
+    return {crd["spec"]["names"]["kind"]: crd for crd in crds.documents() if crd["spec"]["group"] == KUEUE}
+
+
+def version(crd: dict[str, Any]) -> dict[str, Any]:
+    return next(v for v in crd["spec"]["versions"] if v["name"] == "v1beta2")
+
+
+def facts(schema: dict[str, Any], path: str = "") -> dict[str, Any]:
+    """``path keyword`` -> value for everything a schema says but its words; rules by message."""
+    said: dict[str, Any] = {}
+    for keyword, value in schema.items():
+        match keyword:
+            case "description":
+                continue
+            case "properties":
+                for name, child in value.items():
+                    said |= facts(child, f"{path}.{name}" if path else name)
+            case "items":
+                said |= facts(value, f"{path}[]")
+            case "additionalProperties":
+                said |= facts(value, f"{path}{{}}")
+            case "required" | "enum":
+                said[f"{path} {keyword}"] = set(value)
+            case "x-kubernetes-validations":
+                said[f"{path} rules"] = {rule["message"]: rule["rule"] for rule in value}
+            case _:
+                said[f"{path} {keyword}"] = value
+    return said
+
+
+def all_facts(kinds: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    return {
+        f"{kind} {fact}": value
+        for kind, crd in kinds.items()
+        for fact, value in facts(version(crd)["schema"]["openAPIV3Schema"]).items()
+    }
+
+
+def test_every_field_is_the_same_but_for_the_named_deviations() -> None:
+    theirs, mine = all_facts(reference()), all_facts(ours())
+    differing = {
+        fact: (theirs.get(fact), mine.get(fact))
+        for fact in sorted({*theirs, *mine})
+        if theirs.get(fact) != mine.get(fact)
+    }
+    assert differing == DEVIATIONS
+
+
+def presentation(crd: dict[str, Any]) -> dict[str, Any]:
+    spec, served = crd["spec"], version(crd)
+    columns = [
+        (column["name"], column["type"], column["jsonPath"], column.get("priority", 0))
+        for column in served.get("additionalPrinterColumns") or ()
+    ]
+    return {
+        "names": {**spec["names"], "shortNames": set(spec["names"]["shortNames"])},
+        "scope": spec["scope"],
+        "columns": columns,
+        "status": "status" in (served.get("subresources") or {}),
+        "selectable": served.get("selectableFields") or [],
+        "served": (served["served"], served["storage"]),
+    }
+
+
+def test_names_columns_and_subresources_are_the_same() -> None:
+    theirs = {kind: presentation(crd) for kind, crd in reference().items()}
+    assert {kind: presentation(crd) for kind, crd in ours().items()} == theirs
+
+
+def test_words_are_our_own() -> None:
+    def words(schema: dict[str, Any]) -> set[str]:
+        said = {schema["description"]} if isinstance(schema.get("description"), str) else set()
+        for child in [*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties")]:
+            said |= words(child) if isinstance(child, dict) else set()
+        return said
+
+    def everything(kinds: dict[str, dict[str, Any]]) -> set[str]:
+        return {word for crd in kinds.values() for word in words(version(crd)["schema"]["openAPIV3Schema"])}
+
+    assert not everything(ours()) & everything(reference())

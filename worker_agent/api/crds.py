@@ -1,0 +1,104 @@
+"""The CustomResourceDefinition of every kind, made from the typed views: for manifests/crds and the embedded server."""
+
+from functools import cache
+from typing import Final
+
+from worker_agent.api import structural_schema
+from worker_agent.api.admission_check import AdmissionCheck
+from worker_agent.api.cluster_capacity import ClusterCapacity
+from worker_agent.api.cluster_queue import ClusterQueue
+from worker_agent.api.cohort import Cohort
+from worker_agent.api.dispatch_policy import DispatchPolicy
+from worker_agent.api.document import Document
+from worker_agent.api.local_queue import LocalQueue
+from worker_agent.api.meta import Object
+from worker_agent.api.multikueue import MultiKueueCluster, MultiKueueConfig
+from worker_agent.api.provisioning_request_config import ProvisioningRequestConfig
+from worker_agent.api.resource_flavor import ResourceFlavor
+from worker_agent.api.schema import Column, Crd
+from worker_agent.api.topology import Topology
+from worker_agent.api.workload import Workload
+from worker_agent.api.workload_priority_class import WorkloadPriorityClass
+
+KINDS: Final[tuple[type[Object], ...]] = (
+    AdmissionCheck,
+    ClusterQueue,
+    Cohort,
+    LocalQueue,
+    MultiKueueCluster,
+    MultiKueueConfig,
+    ProvisioningRequestConfig,
+    ResourceFlavor,
+    Topology,
+    Workload,
+    WorkloadPriorityClass,
+    ClusterCapacity,
+    DispatchPolicy,
+)
+
+_ROOT: Final[Document] = {
+    "apiVersion": {"type": "string", "description": "Group and version of this representation."},
+    "kind": {"type": "string", "description": "Kind of the object."},
+    "metadata": {"type": "object"},
+}
+
+
+@cache
+def documents() -> tuple[Document, ...]:
+    """One definition per kind, in the order of ``KINDS``. Treat them as frozen."""
+    return tuple(document(kind) for kind in KINDS)
+
+
+def document(kind: type[Object]) -> Document:
+    """The definition of one kind."""
+    crd = kind.crd
+    if crd is None:
+        raise TypeError(f"{kind.__name__} is defined by Kubernetes itself")
+    resource = crd.resource
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{resource.plural}.{resource.group}"},
+        "spec": {
+            "group": resource.group,
+            "names": {
+                "kind": resource.kind,
+                "listKind": f"{resource.kind}List",
+                "plural": resource.plural,
+                "singular": resource.kind.lower(),
+                **({"shortNames": list(crd.short_names)} if crd.short_names else {}),
+            },
+            "scope": "Namespaced" if resource.namespaced else "Cluster",
+            "versions": [_version(kind, crd)],
+        },
+    }
+
+
+def _version(kind: type[Object], crd: Crd) -> Document:
+    schema = structural_schema.of_view(kind)
+    schema["properties"] = dict(sorted({**schema["properties"], **_ROOT}.items()))
+    version: Document = {
+        "name": crd.resource.version,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+    }
+    if crd.columns:
+        version["additionalPrinterColumns"] = [_column(column) for column in crd.columns]
+    if crd.status:
+        version["subresources"] = {"status": {}}
+    if crd.selectable_fields:
+        version["selectableFields"] = [{"jsonPath": path} for path in crd.selectable_fields]
+    return version
+
+
+def _column(column: Column) -> Document:
+    shown: Document = {
+        "name": column.name,
+        "type": column.type,
+        "jsonPath": column.json_path,
+        "description": column.doc,
+    }
+    if column.priority:
+        shown["priority"] = column.priority
+    return shown
