@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
 
 import msgspec
 
@@ -11,18 +10,18 @@ from hub.engine import admission_check, condition, group_loading, incremental, m
 from hub.engine.group_loading import Federation
 from hub.engine.intents import EachCluster, HubIntent, OnCluster
 from hub.engine.remote_group import SyncPolicy
+from tests.conformance import multikueue_clients
 from tests.conformance.case import Document
-from tests.conformance.comparison import by_key, differences, multiset
+from tests.conformance.comparison import differences, multiset
+from tests.conformance.multikueue_world import CallFailed, Cluster, error_differs, gates_of, key_of
 from worker_agent.api import names, timestamps
 from worker_agent.api.admission_check import AdmissionCheck
 from worker_agent.api.cluster_queue import ClusterQueue
 from worker_agent.api.document import get as value_at
-from worker_agent.api.job_kind import JobKind
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.local_queue import LocalQueue
 from worker_agent.api.meta import Key
 from worker_agent.api.multikueue import MultiKueueCluster, MultiKueueConfig
-from worker_agent.engine import feature_gates, intent_effects
 from worker_agent.engine.intents import (
     ApplyStatus,
     CreateObject,
@@ -32,7 +31,6 @@ from worker_agent.engine.intents import (
     RemoveFinalizer,
     RequeueAfter,
     RetryWithError,
-    Write,
 )
 from worker_agent.jobs import KINDS
 
@@ -40,64 +38,6 @@ IGNORED = ("lastTransitionTime", "uid", "creationTimestamp", "observedGeneration
 KEYED = {"admissionChecks": "name", "nominatedClusterNames": ""}
 LEFTOVERS = ("admission", "clusterName", "nominatedClusterNames")
 """What a real apply removes and the recorded fake server keeps (conformance/README)."""
-
-
-class CallFailed(Exception):
-    """A call that the case says fails."""
-
-
-@dataclass
-class Cluster:
-    """The objects of one API server, by kind and key."""
-
-    objects: dict[tuple[str, Key], Document]
-    failures: Mapping[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, objects: Iterable[Document], failures: Mapping[str, str] | None = None) -> "Cluster":
-        return cls({(o["kind"], _key(o)): o for o in objects}, failures or {})
-
-    def get(self, kind: str, key: Key) -> Document | None:
-        if self.failures.get("get"):
-            raise CallFailed(self.failures["get"])
-        return self.objects.get((kind, key))
-
-    def typed(self, kind: str, name: str, type_: type[Any]) -> Any:
-        found = self.objects.get((kind, Key("", name)))
-        return msgspec.convert(found, type_) if found is not None else None
-
-    def of_kind(self, kind: str) -> list[Document]:
-        return [document for (name, _), document in sorted(self.objects.items()) if name == kind]
-
-    # What group_loading asks for.
-
-    def workload(self, key: Key) -> Document | None:
-        return self.get("Workload", key)
-
-    def workloads_in(self, namespace: str) -> Iterable[Document]:
-        return [document for document in self.of_kind("Workload") if _key(document).namespace == namespace]
-
-    def job(self, kind: JobKind, key: Key) -> Document | None:
-        return self.get(kind.resource.kind, key)
-
-    def admission_check(self, name: str) -> AdmissionCheck | None:
-        found: AdmissionCheck | None = self.typed("AdmissionCheck", name, AdmissionCheck)
-        return found
-
-    def config(self, name: str) -> MultiKueueConfig | None:
-        found: MultiKueueConfig | None = self.typed("MultiKueueConfig", name, MultiKueueConfig)
-        return found
-
-    def write(self, write: Write, now: datetime) -> None:
-        call = {CreateObject: "create", DeleteObject: "delete"}.get(type(write), "")
-        if self.failures.get(call):
-            raise CallFailed(self.failures[call])
-        place = (write.resource.kind, write.key)
-        after = intent_effects.effect(write, self.objects.get(place), now)
-        if after is None:
-            self.objects.pop(place, None)
-        else:
-            self.objects[place] = after
 
 
 @dataclass
@@ -154,7 +94,7 @@ def workload(case: Document) -> list[str]:
         if not state["connected"] and state.get("disconnectedSince")
     }
     kinds = sync_owner.table(KINDS[name] for name in case["adapters"] if name in KINDS)
-    deleted = {_key(document): document for document in case.get("deletedManagerWorkloads") or ()}
+    deleted = {key_of(document): document for document in case.get("deletedManagerWorkloads") or ()}
     key = Key.parse(case["reconcile"])
     execution = Execution({"": manager, **workers}, now)
     try:
@@ -175,18 +115,18 @@ def _judge_workload(case: Document, execution: Execution) -> list[str]:
         wanted = expect["result"]["requeueAfterSeconds"]
         if abs(wanted - execution.requeue) >= 1:
             found.append(f"requeue: expected {wanted}, got {execution.requeue}")
-    return found + _error(expect.get("error"), execution.error)
+    return found + error_differs(expect.get("error"), execution.error)
 
 
 def _policy(case: Document) -> SyncPolicy:
-    gates = feature_gates.DEFAULTS | (case.get("featureGates") or {})
+    gates = gates_of(case)
     return SyncPolicy(
         origin=case["origin"],
         worker_lost_timeout=timedelta(seconds=case["workerLostTimeoutSeconds"]),
         dispatcher=case["dispatcherName"],
         orchestrated_preemption=gates["MultiKueueOrchestratedPreemption"],
         priority_boost=gates["PriorityBoost"],
-        jobs=JobPolicy.from_gates(gates),
+        jobs=JobPolicy.fromgates_of(gates),
     )
 
 
@@ -196,7 +136,7 @@ def _failures(state: Document) -> dict[str, str]:
 
 
 def _worlds(expected: Iterable[Document], actual: Iterable[Document], where: str) -> list[str]:
-    wanted, found = by_key(_compared(expected)), by_key(_compared(actual))
+    wanted, found = bykey_of(_compared(expected)), bykey_of(_compared(actual))
     lines = differences(dict(wanted), dict(found), ignore=IGNORED, keyed=KEYED, zeros_absent=True)
     return [f"{where}: {line}" for line in lines]
 
@@ -214,10 +154,6 @@ def _without_leftovers(document: Document) -> Document:
     return {**document, "status": kept}
 
 
-def _error(wanted: str | None, got: str | None) -> list[str]:
-    return [] if (wanted is None) == (got is None) else [f"error: expected {wanted}, got {got}"]
-
-
 def checks(case: Document) -> list[str]:
     """TestAdmissionCheckReconcile: the Active condition of one check."""
     world = Cluster.of(case["before"])
@@ -231,8 +167,10 @@ def checks(case: Document) -> list[str]:
             changed = {**document, "status": {**(document.get("status") or {}), "conditions": [entry]}}
             world.objects["AdmissionCheck", Key("", case["reconcile"])] = changed
     ignore = [name for name in IGNORED if name != "observedGeneration"]
-    lines = differences(dict(by_key(case["expect"]["objects"])), dict(by_key(world.objects.values())), ignore=ignore)
-    return lines + _error(case["expect"].get("error"), None)
+    lines = differences(
+        dict(bykey_of(case["expect"]["objects"])), dict(bykey_of(world.objects.values())), ignore=ignore
+    )
+    return lines + error_differs(case["expect"].get("error"), None)
 
 
 def _stand(world: Cluster, check: AdmissionCheck) -> condition.Stand:
@@ -276,7 +214,7 @@ def cluster_queue(case: Document) -> list[str]:
     if automation is not None and automation.resource_groups is not None:
         groups = automation.resource_groups
     expected = next(
-        o for o in case["expect"]["manager"] if o["kind"] == "ClusterQueue" and _key(o).name == case["reconcile"]
+        o for o in case["expect"]["manager"] if o["kind"] == "ClusterQueue" and key_of(o).name == case["reconcile"]
     )
     lines = differences(expected["spec"].get("resourceGroups"), groups)
     wanted = case["expect"].get("condition")
@@ -298,7 +236,7 @@ def _automation(case: Document, manager: Cluster, queue: ClusterQueue) -> manage
     if config is None:
         return manager_quota.CONFIG_MISSING
     local = [
-        _key(o) for o in manager.of_kind("LocalQueue") if value_at(o, "spec.clusterQueue", "") == queue.metadata.name
+        key_of(o) for o in manager.of_kind("LocalQueue") if value_at(o, "spec.clusterQueue", "") == queue.metadata.name
     ]
     remote: list[ClusterQueue] = []
     for name, state in case["before"]["workers"].items():
@@ -315,7 +253,7 @@ def _remote_queues(worker: Cluster, local: list[Key]) -> list[ClusterQueue]:
 
 def nomination(case: Document) -> list[str]:
     """The incremental dispatcher's next round."""
-    gates = feature_gates.DEFAULTS | (case.get("featureGates") or {})
+    gates = gates_of(case)
     settings = case.get("incrementalDispatcherConfig") or {}
     step = settings.get("stepSize", incremental.STEP_SIZE)
     if not gates["MultiKueueIncrementalDispatcherConfig"]:
@@ -331,15 +269,11 @@ def nomination(case: Document) -> list[str]:
     return lines if case["expect"]["error"] == error else [*lines, f"error: {error}"]
 
 
-def _key(document: Document) -> Key:
-    metadata = document.get("metadata") or {}
-    return Key(metadata.get("namespace", ""), metadata.get("name", ""))
-
-
 RUNNERS = {
     "TestWlReconcile": workload,
     "TestAdmissionCheckReconcile": checks,
     "TestRemoteClientGC": collection,
     "TestCQReconcile": cluster_queue,
+    "TestUpdateConfig": multikueue_clients.remote_clients,
     "workloaddispatcher.TestIncrementalDispatcherNominateWorkers": nomination,
 }

@@ -1,0 +1,173 @@
+"""The workers the hub knows: one entry per MultiKueueCluster, and the reconcile that keeps each in contact (spec 6).
+
+Nothing here waits for more than its own cluster: every entry has its own attempt under way, and a worker that does not
+answer costs its own patience only.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Generic, Protocol, TypeVar
+
+from hub.clusters import credentials
+from hub.clusters.credentials import Credential, CredentialError, CredentialSources
+from hub.engine import contact
+from hub.engine.condition import Stand
+from hub.engine.contact import IN_PROGRESS_SECONDS, Contact
+from worker_agent.api.multikueue import MultiKueueCluster
+from worker_agent.kube.clock import Clock
+
+CONNECTED: Final = Stand("True", "Active", "Connected")
+
+
+class Link(Protocol):
+    """An open connection: watches run until it is closed."""
+
+    async def close(self) -> None: ...
+
+
+L = TypeVar("L", bound=Link)
+L_co = TypeVar("L_co", bound=Link, covariant=True)
+
+
+class Connector(Protocol[L_co]):
+    """Makes a connection and opens its watches within ``patience`` seconds. ``lost`` is to be called when a stream ends
+    later. Raises ConnectionFailed."""
+
+    async def __call__(
+        self, cluster: str, credential: Credential, patience: float, lost: Callable[[], None]
+    ) -> L_co: ...
+
+
+class ConnectionFailed(Exception):
+    """The worker cannot be reached or watched; the text goes into the Active condition."""
+
+
+@dataclass
+class Entry(Generic[L]):
+    """What is known of one worker; ``link`` is there while its watches run."""
+
+    contact: Contact
+    credential: Credential = field(default_factory=Credential)
+    link: L | None = None
+    opening: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """``stand`` is None where the status is to be left alone; ``error`` is reported and tried again with back-off."""
+
+    stand: Stand | None = None
+    requeue: float | None = None
+    error: str = ""
+
+
+class RemoteClients(Generic[L]):
+    """The registry. ``on_lost(name)`` hears of the first drop of a connection; ``on_closed(name)`` of every end."""
+
+    def __init__(
+        self,
+        connect: Connector[L],
+        clock: Clock,
+        *,
+        on_lost: Callable[[str], None] = lambda name: None,
+        on_closed: Callable[[str], None] = lambda name: None,
+    ) -> None:
+        self._connect = connect
+        self._clock = clock
+        self._on_lost = on_lost
+        self._on_closed = on_closed
+        self.entries: dict[str, Entry[L]] = {}
+
+    def connected(self) -> Mapping[str, L]:
+        """Links of the workers in contact, by cluster name."""
+        return {
+            name: entry.link
+            for name, entry in self.entries.items()
+            if entry.link is not None and entry.contact.connected
+        }
+
+    def link(self, name: str) -> L | None:
+        entry = self.entries.get(name)
+        return entry.link if entry is not None and entry.contact.connected else None
+
+    def contacts(self) -> Iterator[tuple[str, Contact]]:
+        return ((name, entry.contact) for name, entry in self.entries.items())
+
+    async def forget(self, name: str) -> None:
+        """The MultiKueueCluster is gone: end its watches. Objects on the worker stay as they are."""
+        entry = self.entries.pop(name, None)
+        if entry is not None:
+            await self._stop(name, entry)
+
+    async def reconcile(self, cluster: MultiKueueCluster, sources: CredentialSources) -> Outcome:
+        """Bring the entry of ``cluster`` in line with what its spec names now."""
+        name = cluster.metadata.name
+        try:
+            credential = credentials.load(cluster, sources)
+        except CredentialError as error:
+            return await self._without_credential(name, error)
+        entry = self.entries.get(name)
+        if entry is None:
+            entry = self.entries[name] = Entry(Contact(self._clock.now()))
+        if entry.opening:
+            return Outcome(requeue=IN_PROGRESS_SECONDS)
+        return await self._apply(name, entry, credential)
+
+    async def close(self) -> None:
+        for name in list(self.entries):
+            await self.forget(name)
+
+    async def _without_credential(self, name: str, error: CredentialError) -> Outcome:
+        entry = self.entries.get(name)
+        message = f"load client config failed: {error.message}"
+        if entry is not None:
+            await self._stop(name, entry)
+            entry.contact = entry.contact.lost(self._clock.now())
+            message = entry.contact.explained(message)
+        stand = Stand("False", error.reason, message)
+        if error.missing:
+            return Outcome(stand)
+        return Outcome(stand, error=f"failed to load client config, reason: {error.reason}, error: {error.message}")
+
+    async def _apply(self, name: str, entry: Entry[L], credential: Credential) -> Outcome:
+        changed = credential != entry.credential
+        if not changed and entry.contact.connected:
+            return Outcome(CONNECTED)
+        await self._stop(name, entry)
+        if changed:
+            entry.credential = credential
+            entry.contact = entry.contact.lost(self._clock.now()).with_new_configuration()
+        wait = entry.contact.wait(self._clock.now())
+        if wait:
+            return Outcome(requeue=wait.total_seconds())
+        return await self._open(name, entry)
+
+    async def _open(self, name: str, entry: Entry[L]) -> Outcome:
+        entry.opening = True
+        patience = contact.patience(entry.contact.failures).total_seconds()
+        try:
+            link = await self._connect(name, entry.credential, patience, lambda: self._lost(name, entry))
+        except ConnectionFailed as failure:
+            entry.contact = entry.contact.failed(self._clock.now())
+            stand = Stand("False", "ClientConnectionFailed", entry.contact.explained(str(failure)))
+            return Outcome(stand, requeue=entry.contact.wait(self._clock.now()).total_seconds())
+        finally:
+            entry.opening = False
+        if self.entries.get(name) is not entry:
+            # The cluster was removed while we waited for it.
+            await link.close()
+            return Outcome()
+        entry.link = link
+        entry.contact = entry.contact.made()
+        return Outcome(CONNECTED)
+
+    def _lost(self, name: str, entry: Entry[L]) -> None:
+        if self.entries.get(name) is entry and entry.contact.connected:
+            entry.contact = entry.contact.lost(self._clock.now())
+            self._on_lost(name)
+
+    async def _stop(self, name: str, entry: Entry[L]) -> None:
+        link, entry.link = entry.link, None
+        if link is not None:
+            await link.close()
+            self._on_closed(name)
