@@ -136,7 +136,7 @@ def _failures(state: Document) -> dict[str, str]:
 
 
 def _worlds(expected: Iterable[Document], actual: Iterable[Document], where: str) -> list[str]:
-    wanted, found = bykey_of(_compared(expected)), bykey_of(_compared(actual))
+    wanted, found = by_key(_compared(expected)), by_key(_compared(actual))
     lines = differences(dict(wanted), dict(found), ignore=IGNORED, keyed=KEYED, zeros_absent=True)
     return [f"{where}: {line}" for line in lines]
 
@@ -167,9 +167,7 @@ def checks(case: Document) -> list[str]:
             changed = {**document, "status": {**(document.get("status") or {}), "conditions": [entry]}}
             world.objects["AdmissionCheck", Key("", case["reconcile"])] = changed
     ignore = [name for name in IGNORED if name != "observedGeneration"]
-    lines = differences(
-        dict(bykey_of(case["expect"]["objects"])), dict(bykey_of(world.objects.values())), ignore=ignore
-    )
+    lines = differences(dict(by_key(case["expect"]["objects"])), dict(by_key(world.objects.values())), ignore=ignore)
     return lines + error_differs(case["expect"].get("error"), None)
 
 

@@ -75,7 +75,7 @@ class Cluster:
 
 
 def gates_of(case: Document) -> dict[str, bool]:
-    return {**featuregates_of.DEFAULTS, **(case.get("featureGates") or {})}
+    return {**feature_gates.DEFAULTS, **(case.get("featureGates") or {})}
 
 
 def key_of(document: Document) -> Key:
