@@ -12,7 +12,7 @@ from hub.engine.intents import EachCluster, HubIntent, OnCluster
 from hub.engine.remote_group import SyncPolicy
 from tests.conformance import multikueue_clients
 from tests.conformance.case import Document
-from tests.conformance.comparison import differences, multiset
+from tests.conformance.comparison import by_key, differences, multiset
 from tests.conformance.multikueue_world import CallFailed, Cluster, error_differs, gates_of, key_of
 from worker_agent.api import names, timestamps
 from worker_agent.api.admission_check import AdmissionCheck

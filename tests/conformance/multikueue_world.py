@@ -12,7 +12,7 @@ from worker_agent.api.admission_check import AdmissionCheck
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.meta import Key
 from worker_agent.api.multikueue import MultiKueueConfig
-from worker_agent.engine import intent_effects
+from worker_agent.engine import feature_gates, intent_effects
 from worker_agent.engine.intents import CreateObject, DeleteObject, Write
 
 
