@@ -4,6 +4,7 @@ Callers: the embedded API server (defaults, patches, field ownership, ``kubectl 
 takes PodTemplateSpec from here. ``scripts/gen-openapi`` makes the file.
 """
 
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -37,7 +38,7 @@ def schema(name: str) -> dict[str, Any]:
     return load().schemas[name]
 
 
-def referenced(schema: dict[str, Any]) -> str:
+def referenced(schema: Mapping[str, Any]) -> str:
     """The OpenAPI name a property schema points at, directly or through a single ``allOf``; empty for an inline one."""
     reference = schema.get("$ref", "")
     if not reference:

@@ -1,0 +1,80 @@
+"""One version of a CRD, compiled: its nodes, validators, rules and columns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hub.local.apiserver.schema import cel_rules, custom_columns, field_errors, list_types, object_meta
+from hub.local.apiserver.schema.custom_columns import Columns
+from hub.local.apiserver.schema.field_errors import FieldError
+from hub.local.apiserver.schema.node import MISSING, Node, compile_structural
+from hub.local.apiserver.schema.structural_validation import Validator
+from worker_agent.api.document import Document
+
+BLOCKING: Final = frozenset(
+    {
+        field_errors.NOT_SUPPORTED,
+        field_errors.REQUIRED,
+        field_errors.TOO_LONG,
+        field_errors.TOO_MANY,
+        field_errors.TYPE_INVALID,
+    }
+)
+NOT_CHECKED: Final = (
+    "some validation rules were not checked because the object was invalid; "
+    "correct the existing errors to complete validation"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CustomKind:
+    """``has_status`` says that the status subresource is on: then ``status`` is written only there."""
+
+    crd: Document
+    version: Mapping[str, Any]
+    node: Node
+    validator: Validator
+    status_validator: Validator | None
+    columns: Columns
+    namespaced: bool
+    has_status: bool
+
+    @classmethod
+    def compile(cls, crd: Document, version: Mapping[str, Any], metadata: Node) -> "CustomKind":
+        """Raises ValueError for a pattern, rule or column path that cannot be read."""
+        schema = (version.get("schema") or {}).get("openAPIV3Schema") or {"x-kubernetes-preserve-unknown-fields": True}
+        node = compile_structural(schema, metadata)
+        cel_rules.attach(node)
+        status = schema.get("properties", {}).get("status")
+        return cls(
+            crd=crd,
+            version=version,
+            node=node,
+            validator=Validator(schema),
+            status_validator=Validator(status) if status is not None else None,
+            columns=custom_columns.of_version(version),
+            namespaced=crd["spec"]["scope"] == "Namespaced",
+            has_status="status" in (version.get("subresources") or {}),
+        )
+
+    def validate(self, new: Document, old: Document | None, subresource: str) -> list[FieldError]:
+        """Metadata, schema, list uniqueness, then CEL rules, which are left out after an error they might trip over."""
+        before = MISSING if old is None else old
+        errors = object_meta.errors(new, old, namespaced=self.namespaced)
+        if subresource == "status":
+            errors += self._status_errors(new, old)
+        else:
+            errors += self.validator.errors(new, before)
+        if old is None or not any(list_types.errors(old, self.node)):
+            errors += list_types.errors(new, self.node)
+        if not self.node.deep_rules:
+            return errors
+        if any(error.type in BLOCKING for error in errors):
+            return [*errors, field_errors.invalid("<nil>", None, NOT_CHECKED)]
+        return [*errors, *cel_rules.errors(new, before, self.node)]
+
+    def _status_errors(self, new: Document, old: Document | None) -> list[FieldError]:
+        if self.status_validator is None or "status" not in new:
+            return []
+        before = old.get("status", MISSING) if old is not None else MISSING
+        return self.status_validator.errors(new["status"], before, "status")

@@ -1,0 +1,60 @@
+"""Uniqueness in lists of type set and map, with the real server's ``Duplicate value`` errors."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hub.local.apiserver.schema import field_errors
+from hub.local.apiserver.schema.field_errors import FieldError
+from hub.local.apiserver.schema.node import Node
+
+
+def errors(value: Any, node: Node, path: str = "") -> Iterator[FieldError]:
+    """Every repeated item below ``value``; each is named at its second appearance."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if isinstance(item, (dict, list)):
+                yield from _child_errors(key, item, node, path)
+    elif isinstance(value, list):
+        if node.associative:
+            yield from _list_errors(value, node, path)
+        if node.element is not None:
+            for index, item in enumerate(value):
+                if isinstance(item, (dict, list)):
+                    yield from errors(item, node.element, f"{path}[{index}]")
+
+
+def _child_errors(key: str, item: Any, node: Node, path: str) -> Iterator[FieldError]:
+    if key in node.fields:
+        if path or key != "metadata":
+            yield from errors(item, node.fields[key], f"{path}.{key}" if path else key)
+    elif node.element is not None:
+        yield from errors(item, node.element, f"{path}[{key}]")
+
+
+def _list_errors(value: list[Any], node: Node, path: str) -> Iterator[FieldError]:
+    if not node.list_keys:
+        for index in repeated(value):
+            yield field_errors.duplicate(f"{path}[{index}]", value[index])
+        return
+    for index, item in enumerate(value):
+        if item is not None and not isinstance(item, dict):
+            detail = "must be an object for an array of list-type map"
+            yield field_errors.invalid(f"{path}[{index}]", item, detail)
+            return
+    keys = [{key: item[key] for key in node.list_keys if key in item} if item else {} for item in value]
+    for index in repeated(keys):
+        yield field_errors.duplicate(f"{path}[{index}]", keys[index])
+
+
+def repeated(values: Sequence[Any]) -> list[int]:
+    """Indices of second appearances. Values that differ in JSON type are different."""
+    if len(values) < 2:
+        return []
+    seen: dict[str, int] = {}
+    indices = []
+    for index, value in enumerate(values):
+        text = field_errors.go_json(value)
+        seen[text] = seen.get(text, 0) + 1
+        if seen[text] == 2:
+            indices.append(index)
+    return indices

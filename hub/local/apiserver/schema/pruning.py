@@ -1,0 +1,84 @@
+"""Unknown fields removed from an object, with their paths: the real server's structural pruning.
+
+Paths read ``spec.a[0].b``, sorted, as the ``unknown field`` messages of field validation print them. The object given
+is never changed.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from hub.local.apiserver.schema.node import MISSING, NOTHING, Node
+
+RESOURCE_FIELDS: Final = frozenset({"apiVersion", "kind", "metadata"})
+
+
+def prune(value: dict[str, Any], root: Node) -> tuple[dict[str, Any], list[str]]:
+    """The object without the fields its schema does not declare, and their paths.
+
+    Nulls that are neither allowed nor have a default disappear too, without a path. ``apiVersion``, ``kind`` and
+    ``metadata`` are left alone at the root and in embedded resources.
+    """
+    unknown: list[str] = []
+    pruned = _drop_nulls(_prune(value, root, "", unknown, at_root=True), root)
+    return pruned, sorted(unknown)
+
+
+def _prune(value: Any, node: Node, path: str, unknown: list[str], *, at_root: bool = False) -> Any:
+    if isinstance(value, dict):
+        return _prune_map(value, node, path, unknown, at_root)
+    if isinstance(value, list):
+        element = node.element if node.type != "object" else None
+        if element is None and node.preserve:
+            return value
+        element = element or NOTHING
+        items = [_prune(item, element, f"{path}[{index}]", unknown) for index, item in enumerate(value)]
+        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+    return value
+
+
+def _prune_map(value: dict[str, Any], node: Node, path: str, unknown: list[str], at_root: bool) -> dict[str, Any]:
+    keep_meta = at_root or node.embedded
+    changed: dict[str, Any] = {}
+    dropped: list[str] = []
+    for key, old in value.items():
+        if keep_meta and key in RESOURCE_FIELDS:
+            continue
+        child = node.fields.get(key) or (node.element if node.type != "array" else None)
+        below = f"{path}.{key}" if path else key
+        if child is not None:
+            new = _prune(old, child, below, unknown)
+            if new is not old:
+                changed[key] = new
+        elif not node.preserve:
+            dropped.append(key)
+            unknown.append(below)
+    if not changed and not dropped:
+        return value
+    return {key: changed.get(key, old) for key, old in value.items() if key not in dropped}
+
+
+def _drop_nulls(value: Any, node: Node) -> Any:
+    if isinstance(value, dict):
+        changed = dict(_changed_children(value, node))
+        if not changed:
+            return value
+        return {key: changed.get(key, old) for key, old in value.items() if changed.get(key) is not MISSING}
+    if isinstance(value, list) and node.element is not None and node.type != "object":
+        element = node.element
+        items = [_drop_nulls(item, element) for item in value]
+        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+    return value
+
+
+def _changed_children(value: dict[str, Any], node: Node) -> Iterator[tuple[str, Any]]:
+    for key, old in value.items():
+        child = node.child(key)
+        if child is None:
+            continue
+        if old is None:
+            if not child.nullable and child.default is MISSING:
+                yield key, MISSING
+        elif isinstance(old, (dict, list)):
+            new = _drop_nulls(old, child)
+            if new is not old:
+                yield key, new
