@@ -126,7 +126,7 @@ def _policy(case: Document) -> SyncPolicy:
         dispatcher=case["dispatcherName"],
         orchestrated_preemption=gates["MultiKueueOrchestratedPreemption"],
         priority_boost=gates["PriorityBoost"],
-        jobs=JobPolicy.fromgates_of(gates),
+        jobs=JobPolicy.from_gates(gates),
     )
 
 
