@@ -1,7 +1,7 @@
 """The two webhook configurations, made from the list of what is served (spec/operations 9), and their installation.
 
-Elsewhere they come with the manifests and only the CA is put in; in local mode (``Endpoint`` with a URL) the agent installs
-them itself.
+Elsewhere they come with the manifests and only the CA is put in; in local mode (``Endpoint`` with a URL) the agent
+installs them itself.
 """
 
 import base64

@@ -1,0 +1,153 @@
+"""What the settings mean: every switch resolved once into the values that engine, lifecycles and jobs are given."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+import msgspec
+
+from worker_agent.api import names, selectors
+from worker_agent.api.document import Document
+from worker_agent.api.job_policy import JobPolicy
+from worker_agent.api.meta import LabelSelector
+from worker_agent.engine import feature_gates
+from worker_agent.engine import policy as engine_policy
+from worker_agent.engine.pods_ready import PodsReadyRules
+from worker_agent.engine.policy import Policy
+from worker_agent.engine.reservation import Observability
+from worker_agent.engine.workload_turn import LifecycleRules
+from worker_agent.settings import AgentSettings, WaitForPodsReady, WorkloadRetention
+
+SYSTEM_NAMESPACE: Final = "kube-system"
+
+
+class ConfigurationError(ValueError):
+    """Settings that are well-formed but cannot be served; the text names the setting, its value and what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The settings and everything derived from them."""
+
+    settings: AgentSettings
+    gates: Mapping[str, bool]
+    policy: Policy
+    rules: LifecycleRules
+    jobs: JobPolicy
+    job_namespaces: Document
+    """The selector of ``jobs.namespaces`` as a LabelSelector document."""
+
+
+def resolve(settings: AgentSettings) -> Configuration:
+    """Raises ConfigurationError, feature_gates.FeatureGateError."""
+    gates = feature_gates.resolve(settings.feature_gates)
+    selector = _job_namespaces(settings)
+    retention = settings.object_retention_policies.workloads if settings.object_retention_policies else None
+    pods_ready = None if gates["DisableWaitForPodsReady"] else settings.wait_for_pods_ready
+    return Configuration(
+        settings=settings,
+        gates=gates,
+        policy=engine_policy.resolve(settings.feature_gates, _engine_stanzas(settings)),
+        rules=_rules(gates, pods_ready, retention),
+        jobs=_job_policy(settings, gates, pods_ready, retention),
+        job_namespaces=selector,
+    )
+
+
+def _engine_stanzas(settings: AgentSettings) -> Document:
+    """The stanzas the engine reads, in Kueue's own spelling."""
+    stanzas: Document = {}
+    waiting = settings.wait_for_pods_ready
+    if waiting is not None:
+        strategy = {"timestamp": waiting.requeuing_strategy.timestamp}
+        stanzas["waitForPodsReady"] = {"blockAdmission": waiting.block_admission, "requeuingStrategy": strategy}
+    if settings.fair_sharing is not None:
+        stanzas["fairSharing"] = {"preemptionStrategies": list(settings.fair_sharing.preemption_strategies)}
+    if settings.admission_fair_sharing is not None:
+        sharing = settings.admission_fair_sharing
+        stanzas["admissionFairSharing"] = {
+            "usageHalfLifeTime": sharing.usage_half_life_time.total_seconds(),
+            "usageSamplingInterval": sharing.usage_sampling_interval.total_seconds(),
+            "resourceWeights": dict(sharing.resource_weights),
+        }
+    resources = settings.resources
+    stanzas["resources"] = {
+        "quotaCheckStrategy": resources.quota_check_strategy,
+        "excludeResourcePrefixes": list(resources.exclude_resource_prefixes),
+        "transformations": [
+            {"input": t.input, "strategy": t.strategy, "multiplyBy": t.multiply_by, "outputs": dict(t.outputs)}
+            for t in resources.transformations
+        ],
+    }
+    return stanzas
+
+
+def _rules(
+    gates: Mapping[str, bool], pods_ready: WaitForPodsReady | None, retention: WorkloadRetention | None
+) -> LifecycleRules:
+    after_finished = retention.after_finished if retention else None
+    return LifecycleRules(
+        observability=Observability(
+            fine=gates["UnadmittedWorkloadsObservability"], explicit=gates["UnadmittedWorkloadsExplicitStatus"]
+        ),
+        pods_ready=_pods_ready(pods_ready) if pods_ready else None,
+        retention_after_finished=after_finished.total_seconds() if after_finished is not None else None,
+        finish_orphans=gates["FinishOrphanedWorkloads"],
+        admission_gates=gates["AdmissionGatedBy"],
+        equivalence_hashing=gates["SchedulingEquivalenceHashing"],
+        orchestrated_preemption=gates["MultiKueueOrchestratedPreemption"],
+    )
+
+
+def _pods_ready(stanza: WaitForPodsReady) -> PodsReadyRules:
+    recovery = stanza.timeout if stanza.recovery_timeout is None else stanza.recovery_timeout
+    strategy = stanza.requeuing_strategy
+    return PodsReadyRules(
+        timeout=stanza.timeout.total_seconds(),
+        recovery_timeout=recovery.total_seconds() or None,
+        backoff_limit_count=strategy.backoff_limit_count,
+        backoff_base_seconds=strategy.backoff_base_seconds,
+        backoff_max_seconds=strategy.backoff_max_seconds,
+    )
+
+
+def _job_policy(
+    settings: AgentSettings,
+    gates: Mapping[str, bool],
+    pods_ready: WaitForPodsReady | None,
+    retention: WorkloadRetention | None,
+) -> JobPolicy:
+    kept: timedelta | None = retention.after_deactivated_by_kueue if retention else None
+    return JobPolicy.from_gates(
+        gates,
+        manage_without_queue_name=settings.manage_jobs_without_queue_name,
+        namespaces=_query(_job_namespaces(settings)),
+        frameworks=frozenset(settings.integrations.frameworks),
+        external_frameworks=frozenset(settings.integrations.external_frameworks),
+        label_keys_to_copy=tuple(settings.integrations.label_keys_to_copy),
+        wait_for_pods_ready=pods_ready is not None,
+        retain_deactivated=kept,
+    )
+
+
+def _job_namespaces(settings: AgentSettings) -> Document:
+    protected = [SYSTEM_NAMESPACE, settings.namespace]
+    if settings.managed_jobs_namespace_selector is None:
+        expression = {"key": names.NAMESPACE_NAME_LABEL, "operator": "NotIn", "values": protected}
+        return {"matchExpressions": [expression]}
+    selector: Document = settings.managed_jobs_namespace_selector
+    query = _query(selector)
+    for namespace in protected:
+        if query.matches({names.NAMESPACE_NAME_LABEL: namespace}):
+            raise ConfigurationError(
+                f'managedJobsNamespaceSelector: {selector}: should not match the "{namespace}" namespace'
+            )
+    return selector
+
+
+def _query(selector: dict[str, Any]) -> selectors.Query:
+    try:
+        return selectors.compile_selector(msgspec.convert(selector, LabelSelector))
+    except (selectors.SelectorError, msgspec.ValidationError) as error:
+        raise ConfigurationError(f"managedJobsNamespaceSelector: {selector}: {error}") from None
