@@ -23,6 +23,7 @@ class JobPolicy:
     frameworks: frozenset[str] = frozenset({"batch/job"})
     external_frameworks: frozenset[str] = frozenset()
     label_keys_to_copy: tuple[str, ...] = ()
+    annotation_keys_to_copy: tuple[str, ...] = ()
     wait_for_pods_ready: bool = True
     retain_deactivated: timedelta | None = None
 

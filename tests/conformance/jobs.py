@@ -1,0 +1,206 @@
+"""jobs/: job kinds as recorded from Kueue: pod sets, start, webhook rules, and one turn of the job reconciler."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+from tests.conformance.case import Document, Skip
+from tests.conformance.comparison import by_key, differences, multiset
+from worker_agent.api import frameworks, job_kind, selectors, timestamps
+from worker_agent.api.document import at
+from worker_agent.api.job_kind import JobKind
+from worker_agent.api.job_policy import JobPolicy
+from worker_agent.api.meta import Key
+from worker_agent.api.pod import PriorityClass
+from worker_agent.api.pod_set_info import InvalidPodSetInfo, PodSetInfo
+from worker_agent.api.resource_flavor import ResourceFlavor
+from worker_agent.api.topology_request import TopologyRequestError
+from worker_agent.api.workload_priority_class import WorkloadPriorityClass
+from worker_agent.engine import feature_gates, intent_effects, job_ancestors, job_lifecycle, workload_status
+from worker_agent.engine.intents import Intent, RecordEvent, RetryWithError
+from worker_agent.engine.job_view import WRITES, JobView
+from worker_agent.jobs import KINDS
+
+_RECONCILED_JOB = ("Job.metadata.annotations", "Job.metadata.ownerReferences")
+
+
+def policy_of(case: Document, **settings: Any) -> JobPolicy:
+    return JobPolicy.from_gates(feature_gates.resolve(case.get("featureGates") or {}), **settings)
+
+
+def kind_of(case: Document) -> JobKind:
+    """The kind whose test this is: the part of the test's name before the dot."""
+    wanted = case["test"].partition(".")[0]
+    for kind in KINDS.values():
+        if kind.resource.kind.lower() == wanted:
+            return kind
+    raise Skip(f"kind {wanted} is not served yet")
+
+
+def pod_sets(case: Document) -> list[str]:
+    """<kind>.TestPodSets."""
+    expected = case["expect"]
+    try:
+        found = [pod_set.document() for pod_set in kind_of(case).pod_sets(case["input"]["job"], policy_of(case))]
+    except TopologyRequestError as error:
+        return [] if expected["error"] else [f"unexpected error: {error}"]
+    if expected["error"]:
+        return [f"expected error: {expected['error']}"]
+    return differences(expected["podSets"], found)
+
+
+def start(case: Document) -> list[str]:
+    """<kind>.TestPodSetsInfo and TestRunWithPodSetsInfo."""
+    expected = case["expect"]
+    infos = [_info(info) for info in case["podSetsInfo"] or ()]
+    try:
+        started = kind_of(case).start(case["object"], infos, policy_of(case))
+    except InvalidPodSetInfo as error:
+        return differences({"error": expected["error"]}, {"error": str(error)})
+    if expected["error"]:
+        return [f"expected error: {expected['error']}"]
+    return differences(expected["object"], started)
+
+
+def _info(info: Document) -> PodSetInfo:
+    return PodSetInfo(
+        name=info["Name"],
+        count=info["Count"],
+        labels=info["Labels"] or {},
+        annotations=info["Annotations"] or {},
+        node_selector=info["NodeSelector"] or {},
+        tolerations=tuple(info["Tolerations"] or ()),
+        scheduling_gates=tuple(info["SchedulingGates"] or ()),
+    )
+
+
+def reconcile(case: Document) -> list[str]:
+    """<kind>.TestReconciler: one decision, executed on the recorded objects."""
+    kind, now = kind_of(case), timestamps.parse(case["now"])
+    world = {_ref(document): document for document in case["before"]}
+    view = _view(kind, case, world)
+    intents = job_lifecycle.decide(view, now)
+    for intent in intents:
+        if isinstance(intent, WRITES):
+            ref = (intent.resource.api_version, intent.resource.kind, intent.key)
+            after = intent_effects.effect(intent, world.pop(ref, None), now)
+            if after is not None:
+                world[ref] = after
+    expected = case["expect"]
+    return [*_objects(expected["objects"], world.values()), *_events(expected, intents), *_error(expected, intents)]
+
+
+Ref = tuple[str, str, Key]
+World = dict[Ref, Document]
+
+
+def _ref(document: Document) -> Ref:
+    metadata = document["metadata"]
+    return (document["apiVersion"], document["kind"], Key(metadata.get("namespace", ""), metadata["name"]))
+
+
+def _view(kind: JobKind, case: Document, world: World) -> JobView:
+    key = Key.parse(case["reconcile"])
+    options = case["options"]
+    policy = _reconciler_policy(case, kind)
+    job = world.get((kind.resource.api_version, kind.resource.kind, key))
+    ancestry = job_ancestors.NO_ANCESTOR
+    if job is not None:
+        ancestry = job_ancestors.search(job, lambda v, k, ns, name: world.get((v, k, Key(ns, name))), policy)
+    prebuilt = job_kind.prebuilt_name(job, policy) if job is not None else ""
+    namespace = world.get(("v1", "Namespace", Key("", key.namespace)))
+    assert set(options) >= {"manageJobsWithoutQueueName"}
+    return JobView(
+        kind=kind,
+        key=key,
+        policy=policy,
+        job=job,
+        workloads=_owned(world, (kind.resource.api_version, kind.resource.kind), key),
+        prebuilt=_workloads(world).get(Key(key.namespace, prebuilt)),
+        namespace_labels=None if namespace is None else namespace["metadata"].get("labels") or {},
+        ancestry=ancestry,
+        ancestor_workloads=_ancestor_workloads(world, ancestry.managed),
+        flavors=_typed(world, "ResourceFlavor", ResourceFlavor),
+        workload_priority_classes=_typed(world, "WorkloadPriorityClass", WorkloadPriorityClass),
+        priority_classes=_typed(world, "PriorityClass", PriorityClass),
+    )
+
+
+def _reconciler_policy(case: Document, kind: JobKind) -> JobPolicy:
+    options = case["options"]
+    selector = options["managedJobsNamespaceSelector"]
+    retention = options["workloadRetentionPolicy"]["AfterDeactivatedByKueue"]
+    return policy_of(
+        case,
+        manage_without_queue_name=options["manageJobsWithoutQueueName"],
+        namespaces=None if selector is None else selectors.parse_label_query(selector),
+        frameworks=frozenset({kind.framework, *options["enabledFrameworks"]}),
+        external_frameworks=frozenset(options["enabledExternalFrameworks"]),
+        label_keys_to_copy=tuple(options["labelKeysToCopy"]),
+        annotation_keys_to_copy=tuple(options["annotationsToCopy"]),
+        wait_for_pods_ready=options["waitForPodsReady"],
+        retain_deactivated=None if retention is None else timedelta(microseconds=retention / 1000),
+    )
+
+
+def _workloads(world: World) -> dict[Key, Document]:
+    return {key: document for (_, kind, key), document in sorted(world.items()) if kind == "Workload"}
+
+
+def _owned(world: World, gvk: frameworks.GVK, owner: Key) -> tuple[Document, ...]:
+    owned = []
+    for key, workload in _workloads(world).items():
+        reference = frameworks.controller_of(workload) or {}
+        if key.namespace == owner.namespace and frameworks.gvk_of(reference) == gvk:
+            if reference.get("name") == owner.name:
+                owned.append(workload)
+    return tuple(owned)
+
+
+def _ancestor_workloads(world: World, ancestor: Document | None) -> tuple[Document, ...]:
+    if ancestor is None:
+        return ()
+    _, _, key = _ref(ancestor)
+    return _owned(world, frameworks.gvk_of(ancestor), key)
+
+
+def _typed(world: World, wanted: str, type_: Any) -> dict[str, Any]:
+    return {key.name: msgspec.convert(document, type_) for (_, kind, key), document in world.items() if kind == wanted}
+
+
+def _objects(expected: Any, actual: Any) -> list[str]:
+    wanted, found = (by_key(map(_lean, objects)) for objects in (expected, actual))
+    return differences(wanted, found, ignore=("lastTransitionTime", "observedGeneration"))
+
+
+def _lean(document: Document) -> Document:
+    """Without the leftovers of the recorded fake server: an admission of a Workload without quota."""
+    if document["kind"] != "Workload" or workload_status.is_true(document, "QuotaReserved"):
+        return document
+    status = {name: value for name, value in (document.get("status") or {}).items() if name != "admission"}
+    return {**document, "status": status}
+
+
+def _events(expected: Document, intents: list[Intent]) -> list[str]:
+    if not expected["eventsChecked"]:
+        return []
+    found = [
+        {"key": str(event.key), "message": event.message, "reason": event.reason, "type": event.type}
+        for event in intents
+        if isinstance(event, RecordEvent)
+    ]
+    return multiset(expected["events"] or (), found, "event")
+
+
+def _error(expected: Document, intents: list[Intent]) -> list[str]:
+    found = next((intent.message for intent in intents if isinstance(intent, RetryWithError)), None)
+    return [] if expected["error"] == found else [f"error: expected {expected['error']!r}, got {found!r}"]
+
+
+RUNNERS: dict[str, Callable[[Document], list[str]]] = {
+    "*.TestPodSets": pod_sets,
+    "*.TestPodSetsInfo": start,
+    "*.TestReconciler": reconcile,
+}

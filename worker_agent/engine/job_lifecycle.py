@@ -1,0 +1,221 @@
+"""The life of a queued job: one decision per look at it (spec/jobs section 4).
+
+The shell loads a ``JobView``, calls ``decide``, applies the intents, and comes again when something changed. A decision
+is one pass over ``STEPS``; the first step that stops ends it. Several steps may write in one pass, each seeing what
+those before it did.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from worker_agent.api import names
+from worker_agent.api.document import Document, at
+from worker_agent.api.job_kind import prebuilt_name, queue_name
+from worker_agent.api.resource_type import WORKLOADS
+from worker_agent.engine import (
+    intent_effects,
+    job_lifecycle_child,
+    job_lifecycle_eviction,
+    job_lifecycle_start,
+    job_lifecycle_workload,
+    pods_ready,
+    workload_status,
+)
+from worker_agent.engine.intents import (
+    RECLAIMABLE_PODS_MANAGER,
+    ApplyStatus,
+    Intent,
+    RequeueAfter,
+    RetryWithError,
+    SetCondition,
+)
+from worker_agent.engine.job_pass import JobPass
+from worker_agent.engine.job_view import WRITES, JobView
+
+Step = Callable[[JobPass], bool]
+"""Does what is due; True ends the decision."""
+
+
+def decide(view: JobView, now: datetime) -> list[Intent]:
+    """What to do about this job now."""
+    run = JobPass(view, now)
+    for step in STEPS:
+        if step(run):
+            break
+    return run.intents
+
+
+def decide_to_rest(view: JobView, now: datetime, rounds: int = 8) -> list[Intent]:
+    """Decide again on the outcome until nothing more is to be written, so that each object is written once.
+
+    A retry ends it: its cause is a state that the API server has to reach first.
+    """
+    intents: list[Intent] = []
+    for number in range(rounds):
+        made = decide(view, now)
+        writes = [intent for intent in made if isinstance(intent, WRITES)]
+        if number and not writes:
+            # Nothing left to write: what is said again was said before, only wishes for later count.
+            return intents + [intent for intent in made if isinstance(intent, RequeueAfter | RetryWithError)]
+        intents += made
+        if not writes or isinstance(made[-1], RetryWithError):
+            break
+        view = view.after(writes, now)
+    return intents
+
+
+def _gone(run: JobPass) -> bool:
+    view = run.view
+    if view.job is None:
+        run.finalize_workloads(run.candidates())
+        return True
+    if view.kind.skips(view.job):
+        return True
+    if view.job["metadata"].get("deletionTimestamp"):
+        run.finalize_workloads(run.candidates())
+        run.finalize_job()
+        return True
+    return False
+
+
+def _not_ours(run: JobPass) -> bool:
+    """Jobs of other namespaces, and jobs that neither name a queue nor belong to one that does."""
+    view = run.view
+    if view.namespace_labels is None:
+        return True
+    if view.policy.namespaces is not None and not view.policy.namespaces.matches(view.namespace_labels):
+        return True
+    if view.ancestry.error:
+        if view.ancestry.too_deep:
+            run.event("JobNestingTooDeep", view.ancestry.error, "Warning")
+        return run.fail(view.ancestry.error)
+    named = view.policy.manage_without_queue_name or queue_name(run.job)
+    return not named and view.ancestry.managed is None
+
+
+def _own_conditions(run: JobPass) -> bool:
+    """Conditions and activation that the kind itself dictates."""
+    workload, kind = run.workload, run.view.kind
+    if workload is None:
+        return False
+    before = len(run.intents)
+    for wanted in kind.workload_conditions(run.job, workload):
+        condition = SetCondition(wanted["type"], wanted["status"], wanted["reason"], wanted.get("message", ""))
+        run.set_condition(
+            run.current(workload) or workload, condition, f"kueue-{kind.resource.kind.lower()}-controller"
+        )
+    if len(run.intents) > before:
+        return True
+    active = kind.workload_active(run.job)
+    if active is not None and active != at(workload, ("spec", "active"), True):
+        run.patch_workload(workload, {**workload, "spec": {**workload["spec"], "active": active}})
+    return False
+
+
+def _workload_finished(run: JobPass) -> bool:
+    workload = run.workload
+    if workload is None or not workload_status.is_true(workload, names.FINISHED):
+        return False
+    run.finalize_job()
+    # Said once: the finalizer goes with it.
+    if names.IN_USE_FINALIZER in at(workload, ("metadata", "finalizers"), []):
+        _declare_finished(run, workload)
+    run.drop_finalizer(workload)
+    return True
+
+
+def _declare_finished(run: JobPass, workload: Document) -> None:
+    run.event("FinishedWorkload", f"Workload '{workload_status.key_of(workload)}' is declared finished")
+
+
+def _workload_deleted(run: JobPass) -> bool:
+    workload = run.workload
+    if workload is None or not workload["metadata"].get("deletionTimestamp"):
+        return False
+    run.stop_job(workload, "Workload is deleted")
+    run.drop_finalizer(workload)
+    return True
+
+
+def _job_finished(run: JobPass) -> bool:
+    finish = run.view.kind.finished(run.job)
+    if finish is None:
+        return False
+    workload = run.workload
+    if workload is not None:
+        run.finish(workload, names.SUCCEEDED if finish.success else names.FAILED, finish.message)
+        _declare_finished(run, workload)
+    run.finalize_job()
+    return True
+
+
+def _no_workload(run: JobPass) -> bool:
+    """Make one, once nothing of an earlier run is left; a prebuilt one is only waited for."""
+    if run.workload is not None:
+        return False
+    view = run.view
+    prebuilt = prebuilt_name(run.job, view.policy)
+    if prebuilt:
+        run.stop_job(None, "missing workload")
+    if view.kind.is_active(run.job) and not view.kind.is_elastic(run.job, view.policy):
+        return True
+    if prebuilt:
+        return run.fail("prebuilt workload not found")
+    job_lifecycle_workload.create(run)
+    return True
+
+
+def _reclaimable_pods(run: JobPass) -> bool:
+    workload = run.workload
+    if workload is None or not run.view.policy.reclaimable_pods:
+        return False
+    sizes = {pod_set.get("name", "main"): pod_set.get("count", 1) for pod_set in at(workload, ("spec", "podSets"), [])}
+    found = run.view.kind.reclaimable_pods(run.job)
+    wanted = {name: min(count, sizes[name]) for name, count in found.items() if name in sizes}
+    told = {entry["name"]: entry.get("count", 0) for entry in at(workload, ("status", "reclaimablePods"), [])}
+    if wanted == told:
+        return False
+    entries = [{"name": name, "count": count} for name, count in wanted.items()]
+    run.write(
+        ApplyStatus(
+            resource=WORKLOADS,
+            key=workload_status.key_of(workload),
+            field_manager=RECLAIMABLE_PODS_MANAGER,
+            fields={"reclaimablePods": entries},
+            strict=False,
+        )
+    )
+    return True
+
+
+def _pods_ready(run: JobPass) -> bool:
+    workload = run.workload
+    if workload is None or not run.view.policy.wait_for_pods_ready:
+        return False
+    admitted = workload_status.is_true(workload, names.ADMITTED)
+    wanted = pods_ready.readiness(workload, admitted=admitted, pods_ready=run.view.kind.pods_ready(run.job))
+    status = "True" if wanted.ready else "False"
+    told = intent_effects.find_condition(workload, names.PODS_READY) or {}
+    if (told.get("status"), told.get("reason")) == (status, wanted.reason):
+        return False
+    run.set_condition(workload, SetCondition(names.PODS_READY, status, wanted.reason, wanted.message))
+    return True
+
+
+STEPS: tuple[Step, ...] = (
+    _gone,
+    _not_ours,
+    job_lifecycle_child.follow_ancestor,
+    job_lifecycle_workload.ensure_one,
+    _own_conditions,
+    _workload_finished,
+    _workload_deleted,
+    job_lifecycle_eviction.hold,
+    _job_finished,
+    _no_workload,
+    _reclaimable_pods,
+    _pods_ready,
+    job_lifecycle_eviction.evicted,
+    job_lifecycle_start.start_or_wait,
+    job_lifecycle_start.stop_unadmitted,
+)

@@ -1,0 +1,62 @@
+"""Taking quota back from a job: eviction in two steps, holding, the end of deactivated jobs (spec/jobs 4, 9 and 14)."""
+
+from datetime import timedelta
+
+from worker_agent.api import frameworks, names
+from worker_agent.api.document import Document, at
+from worker_agent.engine import reservation, workload_status
+from worker_agent.engine.job_pass import JobPass
+from worker_agent.engine.reservation import Observability
+from worker_agent.engine.workload_status import StatusDraft
+
+
+def hold(run: JobPass) -> bool:
+    """A job that wants no quota for now gives its own back."""
+    workload = run.workload
+    if workload is None or not run.view.kind.on_hold(run.job) or not reservation.has_quota(workload):
+        return False
+    draft = StatusDraft(workload, run.now)
+    reservation.withhold(draft, names.ON_HOLD, "Job is on hold", _how(run))
+    run.write(draft.intent())
+    return True
+
+
+def evicted(run: JobPass) -> bool:
+    """Stop the job, and give the quota back once none of its pods runs."""
+    workload = run.workload
+    if workload is None or not workload_status.is_true(workload, names.EVICTED):
+        return False
+    draft = StatusDraft(workload, run.now)
+    run.stop_job(workload, (draft.find(names.EVICTED) or {}).get("message", ""))
+    if reservation.has_quota(workload) and not run.view.kind.is_active(run.job):
+        reservation.release(draft, requeue=not _stays_away(run, workload), how=_how(run))
+        run.write(draft.intent())
+    _retain(run, workload)
+    return True
+
+
+def _stays_away(run: JobPass, workload: Document) -> bool:
+    """A Workload owned by a single Pod cannot run again: the pod is gone."""
+    owners = at(workload, ("metadata", "ownerReferences"), [])
+    return run.view.policy.skip_reassignment_for_pod_owned and [frameworks.gvk_of(owner) for owner in owners] == [
+        ("v1", "Pod")
+    ]
+
+
+def _how(run: JobPass) -> Observability:
+    return Observability(fine=run.view.policy.observability, explicit=run.view.policy.explicit_status)
+
+
+def _retain(run: JobPass, workload: Document) -> None:
+    """A job that the system deactivated is deleted when its time is over."""
+    period = run.view.policy.retain_deactivated
+    reason = workload_status.reason_of(workload, names.EVICTED)
+    if period is None or at(workload, ("spec", "active"), True) or not reason.startswith(names.DEACTIVATED_DUE_TO):
+        return
+    left = workload_status.since(workload, names.EVICTED) + period - run.now
+    if left > timedelta(0):
+        run.requeue_after(left.total_seconds())
+        return
+    run.finalize_job()
+    run.event("Deleted", "Deleted job: deactivation retention period expired")
+    run.delete_job()

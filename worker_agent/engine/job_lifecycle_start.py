@@ -1,0 +1,58 @@
+"""Starting an admitted job, and holding back one that is not (spec/jobs 4 steps 15 to 17, section 6)."""
+
+from worker_agent.api import names
+from worker_agent.api.document import Document, at
+from worker_agent.api.job_kind import queue_name
+from worker_agent.api.pod_set_info import InvalidPodSetInfo
+from worker_agent.engine import job_pod_sets, reservation, workload_status
+from worker_agent.engine.job_pass import JobPass
+
+
+def start_or_wait(run: JobPass) -> bool:
+    """A suspended job starts when its Workload is admitted; before that its queue name is kept up to date."""
+    workload = run.workload
+    if workload is None or not run.suspended:
+        return False
+    if workload_status.is_true(workload, names.ADMITTED):
+        return _start(run, workload)
+    if reservation.has_quota(workload):
+        _tell_pending_checks(run, workload)
+    queue = queue_name(run.job)
+    if queue != at(workload, ("spec", "queueName"), ""):
+        run.patch_workload(workload, {**workload, "spec": {**workload["spec"], "queueName": queue}})
+    return True
+
+
+def _start(run: JobPass, workload: Document) -> bool:
+    view = run.view
+    try:
+        infos = job_pod_sets.infos_of_admission(workload, view.flavors, view.policy)
+        started = view.kind.start(run.job, infos, view.policy)
+    except job_pod_sets.FlavorMissing as missing:
+        return run.fail(str(missing))
+    except InvalidPodSetInfo as permanent:
+        run.finish(workload, "FailedToStart", str(permanent))
+        return True
+    run.patch_job(started)
+    run.event("Started", f"Admitted by clusterQueue {at(workload, ('status', 'admission', 'clusterQueue'), '')}")
+    return True
+
+
+def _tell_pending_checks(run: JobPass, workload: Document) -> None:
+    pending = [
+        f"{check['name']}: {check['message']}"
+        for check in at(workload, ("status", "admissionChecks"), [])
+        if check.get("state") == names.CHECK_PENDING and check.get("message")
+    ]
+    if pending:
+        run.event("UpdatedAdmissionCheck", "; ".join(pending))
+
+
+def stop_unadmitted(run: JobPass) -> bool:
+    """A job that runs without admission is stopped; the pods of an elastic one wait by their gates."""
+    workload = run.workload
+    if workload is None or workload_status.is_true(workload, names.ADMITTED):
+        return True
+    if not run.view.kind.is_elastic(run.job, run.view.policy):
+        run.stop_job(workload, "Not admitted by cluster queue")
+    return True

@@ -1,0 +1,180 @@
+"""A job's pod sets as its Workload holds them, and what an admission injects into them (spec/jobs 5.2, 5.5, 6)."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import msgspec
+
+from worker_agent.api import names, pod_set_info
+from worker_agent.api.document import Document, at, put
+from worker_agent.api.job_kind import JobKind
+from worker_agent.api.job_policy import JobPolicy
+from worker_agent.api.pod_set_info import InvalidPodSetInfo, PodSetInfo
+from worker_agent.api.resource_flavor import ResourceFlavor
+
+_DNS_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
+
+
+class FlavorMissing(LookupError):
+    """An assigned flavor is gone; it may come back, so a start is tried again."""
+
+
+def of_job(kind: JobKind, job: Document, policy: JobPolicy) -> list[Document]:
+    """The job's ``podSets``: environments collapsed, minCount only with partial admission.
+
+    Raises TopologyRequestError.
+    """
+    pod_sets = [pod_set.document() for pod_set in kind.pod_sets(job, policy)]
+    return [_collapsed(pod_set if policy.partial_admission else without_min_count(pod_set)) for pod_set in pod_sets]
+
+
+def without_min_count(pod_set: Document) -> Document:
+    return {name: value for name, value in pod_set.items() if name != "minCount"}
+
+
+def _collapsed(pod_set: Document) -> Document:
+    for containers in ("initContainers", "containers"):
+        path = ("template", "spec", containers)
+        before = at(pod_set, path, [])
+        after = [_without_duplicate_env(container) for container in before]
+        if after != before:
+            pod_set = put(pod_set, path, after)
+    return pod_set
+
+
+def _without_duplicate_env(container: Document) -> Document:
+    """Of variables with one name the last wins, in the place of the first, as in a container."""
+    env = container.get("env") or []
+    last = {variable.get("name"): variable for variable in env}
+    return container if len(last) == len(env) else {**container, "env": list(last.values())}
+
+
+def infos_of_spec(workload: Document) -> list[PodSetInfo]:
+    """What the templates held when the Workload was made: what a stop puts back."""
+    return [PodSetInfo.of_pod_set(pod_set) for pod_set in at(workload, ("spec", "podSets"), [])]
+
+
+def infos_of_admission(
+    workload: Document, flavors: Mapping[str, ResourceFlavor], policy: JobPolicy
+) -> list[PodSetInfo]:
+    """What starting the admitted Workload injects, per pod set assignment.
+
+    Raises FlavorMissing, and InvalidPodSetInfo when two admission checks contradict each other.
+    """
+    assignments = at(workload, ("status", "admission", "podSetAssignments"), [])
+    pod_sets = {pod_set.get("name", "main"): pod_set for pod_set in at(workload, ("spec", "podSets"), [])}
+    return [
+        _info(workload, assignment, pod_sets.get(assignment.get("name", "main"), {}), flavors, policy)
+        for assignment in assignments
+    ]
+
+
+def _info(
+    workload: Document,
+    assignment: Document,
+    pod_set: Document,
+    flavors: Mapping[str, ResourceFlavor],
+    policy: JobPolicy,
+) -> PodSetInfo:
+    name = assignment.get("name", names.DEFAULT_POD_SET_NAME)
+    info = PodSetInfo(
+        name=name,
+        count=int(pod_set.get("count", 1) if assignment.get("count") is None else assignment["count"]),
+        labels=_labels(workload, name, policy),
+        annotations=_annotations(workload, assignment, pod_set, policy),
+        scheduling_gates=_gates(assignment, policy),
+    )
+    info = _with_flavors(info, assignment, flavors)
+    for check in at(workload, ("status", "admissionChecks"), []):
+        for update in check.get("podSetUpdates") or ():
+            if update.get("name") == name:
+                info = _with_update(info, check, update)
+    return info
+
+
+def _with_update(info: PodSetInfo, check: Document, update: Document) -> PodSetInfo:
+    try:
+        return info.merged(PodSetInfo.of_update(update))
+    except InvalidPodSetInfo as conflict:
+        raise InvalidPodSetInfo(f'in admission check "{check.get("name", "")}": {conflict}') from conflict
+
+
+def _with_flavors(info: PodSetInfo, assignment: Document, flavors: Mapping[str, ResourceFlavor]) -> PodSetInfo:
+    selector: dict[str, str] = {}
+    tolerations: list[Any] = []
+    assigned = assignment.get("flavors") or {}
+    for name in dict.fromkeys(assigned[resource] for resource in sorted(assigned)):
+        if name not in flavors:
+            raise FlavorMissing(f'resourceflavors.kueue.x-k8s.io "{name}" not found')
+        spec = flavors[name].spec
+        selector |= spec.node_labels or {}
+        tolerations += [msgspec.to_builtins(toleration) for toleration in spec.tolerations or ()]
+    return replace(info, node_selector=selector, tolerations=tuple(tolerations))
+
+
+def _labels(workload: Document, name: str, policy: JobPolicy) -> dict[str, str]:
+    labels = {names.POD_SET_LABEL: name}
+    if policy.queue_labels_on_pods:
+        labels[names.LOCAL_QUEUE_NAME_LABEL] = at(workload, ("spec", "queueName"), "")
+        cluster_queue = at(workload, ("status", "admission", "clusterQueue"), "")
+        if _DNS_LABEL.match(cluster_queue):
+            labels[names.CLUSTER_QUEUE_NAME_LABEL] = cluster_queue
+    if at(workload, ("metadata", "labels"), {}).get(names.MULTIKUEUE_ORIGIN_LABEL):
+        labels[names.MULTIKUEUE_WORKER_POD_LABEL] = "true"
+    return labels
+
+
+def _annotations(workload: Document, assignment: Document, pod_set: Document, policy: JobPolicy) -> dict[str, str]:
+    annotations: dict[str, str] = {}
+    if policy.topology_aware:
+        annotations[names.WORKLOAD_ANNOTATION] = workload["metadata"]["name"]
+    if policy.elastic_jobs and is_elastic(workload):
+        annotations[names.WORKLOAD_SLICE_NAME_ANNOTATION] = slice_name(workload)
+    if policy.topology_aware and assignment.get("topologyAssignment"):
+        request = pod_set.get("topologyRequest") or {}
+        if not any(request.get(mode) is not None for mode in ("required", "preferred", "unconstrained")):
+            annotations[names.UNCONSTRAINED_TOPOLOGY_ANNOTATION] = "true"
+    return annotations
+
+
+def _gates(assignment: Document, policy: JobPolicy) -> tuple[Document, ...]:
+    """Pods wait for the ungater, which knows their place."""
+    if policy.topology_aware and assignment.get("topologyAssignment"):
+        return ({"name": names.TOPOLOGY_SCHEDULING_GATE},)
+    return ()
+
+
+def is_elastic(document: Document) -> bool:
+    """Whether a job or a Workload says of itself that it is elastic."""
+    return bool(at(document, ("metadata", "annotations"), {}).get(names.ELASTIC_JOB_ANNOTATION) == "true")
+
+
+def slice_name(workload: Document) -> str:
+    """The name of the chain of slices: that of its first Workload."""
+    annotations = at(workload, ("metadata", "annotations"), {})
+    return str(annotations.get(names.WORKLOAD_SLICE_NAME_ANNOTATION) or workload["metadata"]["name"])
+
+
+def running_form(workload: Document, flavors: Mapping[str, ResourceFlavor], policy: JobPolicy) -> list[Document] | None:
+    """The pod sets as the started job shows them: what was injected is in, a partial grant is the count.
+
+    None where that cannot be told (a flavor is gone, the admission does not name every pod set).
+    """
+    try:
+        infos = {info.name: info for info in infos_of_admission(workload, flavors, policy)}
+        pod_sets = at(workload, ("spec", "podSets"), [])
+        partial = any(
+            pod_set.get("count", 1) > pod_set.get("minCount", pod_set.get("count", 1)) for pod_set in pod_sets
+        )
+        return [_running(pod_set, infos[pod_set.get("name", "main")], partial) for pod_set in pod_sets]
+    except (FlavorMissing, InvalidPodSetInfo, KeyError):
+        return None
+
+
+def _running(pod_set: Document, info: PodSetInfo, partial: bool) -> Document:
+    running = {**pod_set, "template": pod_set_info.inject(pod_set.get("template") or {}, info)}
+    if partial and pod_set.get("minCount") is not None:
+        running["count"] = info.count
+    return running
