@@ -89,7 +89,7 @@ class Applier:
         elif isinstance(write, PatchObject):
             await self._patch(batch, write)
         elif isinstance(write, CreateObject):
-            await self._create(write)
+            await self._create(batch, write)
         elif isinstance(write, RemoveFinalizer):
             await self._remove_finalizer(batch, write)
         elif isinstance(write, DeleteObject):
@@ -167,7 +167,7 @@ class Applier:
         )
         batch.documents[ref] = self._known.note(resource, raw)
 
-    async def _create(self, create: CreateObject) -> None:
+    async def _create(self, batch: _Batch, create: CreateObject) -> None:
         namespace = (create.document.get("metadata") or {}).get("namespace", "")
         try:
             raw = await self._client.create(
@@ -177,7 +177,7 @@ class Applier:
             if not create.may_exist:
                 raise
             return
-        self._known.note(create.resource, raw)
+        batch.documents[create.resource, create.key] = self._known.note(create.resource, raw)
 
     async def _remove_finalizer(self, batch: _Batch, removal: RemoveFinalizer) -> None:
         ref = (removal.resource, removal.key)

@@ -13,7 +13,7 @@ from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
 from worker_agent.api.resource_type import WORKLOADS
 from worker_agent.engine import intent_effects
-from worker_agent.engine.intents import ADMISSION_MANAGER, ApplyStatus, SetCondition
+from worker_agent.engine.intents import WORKLOAD_CONTROLLER_MANAGER, ApplyStatus, SetCondition, condition_manager
 
 
 def key_of(workload: Document) -> Key:
@@ -131,13 +131,28 @@ class StatusDraft:
         self.document = after
         return differs
 
-    def intent(self, manager: str = ADMISSION_MANAGER) -> ApplyStatus:
-        """All changes so far as one apply."""
+    def intent(self) -> ApplyStatus:
+        """All changes to the admission status so far as one apply."""
         return ApplyStatus(
             resource=WORKLOADS,
             key=self.key,
-            field_manager=manager,
-            conditions=tuple(self._conditions.values()),
+            conditions=tuple(c for c in self._conditions.values() if c.type in intent_effects.ADMISSION_CONDITIONS),
             removed_conditions=tuple(sorted(self._removed)),
             fields=dict(self._fields),
         )
+
+    def intents(self) -> list[ApplyStatus]:
+        """All changes so far: the admission status, and each other condition under a manager of its own."""
+        admission = self.intent()
+        differs = admission.conditions or admission.removed_conditions or admission.fields
+        return [admission] * bool(differs) + [
+            ApplyStatus(
+                resource=WORKLOADS,
+                key=self.key,
+                field_manager=condition_manager(WORKLOAD_CONTROLLER_MANAGER, type_),
+                conditions=(condition,),
+                strict=False,
+            )
+            for type_, condition in self._conditions.items()
+            if type_ not in intent_effects.ADMISSION_CONDITIONS
+        ]

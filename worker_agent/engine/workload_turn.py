@@ -174,8 +174,7 @@ class Turn:
     def intents(self) -> list[Intent]:
         """The spec first: a crash in between then leaves a state from which the status follows again."""
         done = list(self.before)
-        if self.draft.changed:
-            done.append(self.draft.intent())
+        done.extend(self.draft.intents())
         done.extend(self.after)
         if self.requeue is not None:
             done.append(RequeueAfter(self.requeue))

@@ -1,0 +1,208 @@
+"""One controller for every job kind: it loads a JobView, asks ``job_lifecycle`` and applies the answer.
+
+Watches (spec/jobs 10): the jobs of the kind, and Workloads, which lead to the job that controls them and to the jobs
+which that job controls in turn.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from worker_agent.api import frameworks
+from worker_agent.api.document import Document
+from worker_agent.api.job_kind import JobKind, prebuilt_name
+from worker_agent.api.job_policy import JobPolicy
+from worker_agent.api.meta import Key
+from worker_agent.api.resource_type import (
+    NAMESPACES,
+    PRIORITY_CLASSES,
+    RESOURCE_FLAVORS,
+    WORKLOAD_PRIORITY_CLASSES,
+    WORKLOADS,
+    ResourceType,
+)
+from worker_agent.api.workload import Workload
+from worker_agent.controllers.applier import Applier
+from worker_agent.controllers.known_objects import KnownObjects
+from worker_agent.engine import job_ancestors, job_lifecycle
+from worker_agent.engine.job_ancestors import NO_ANCESTOR, Ancestry
+from worker_agent.engine.job_view import JobView
+from worker_agent.kube.client import Client
+from worker_agent.kube.clock import Clock
+from worker_agent.kube.controller import Controller
+from worker_agent.kube.errors import NotFound
+from worker_agent.kube.informer import Event
+
+OWNER_INDEX = "owner"
+"""Index of Workloads and jobs by the object that controls them."""
+
+PREBUILT_INDEX = "prebuilt"
+"""Index of jobs by the Workload they ask for."""
+
+
+def owner_values(item: Workload | Document) -> Iterable[str]:
+    """What ``OWNER_INDEX`` files an object under; typed Workloads and documents alike."""
+    if isinstance(item, dict):
+        owner = frameworks.controller_of(item)
+        if owner is not None:
+            namespace = item["metadata"].get("namespace", "")
+            yield owner_value(namespace, owner.get("apiVersion", ""), owner.get("kind", ""), owner.get("name", ""))
+        return
+    controller = item.metadata.controller
+    if controller is not None:
+        yield owner_value(item.metadata.namespace, controller.api_version, controller.kind, controller.name)
+
+
+def owner_value(namespace: str, api_version: str, kind: str, name: str) -> str:
+    return f"{namespace} {api_version} {kind} {name}"
+
+
+@dataclass(frozen=True, slots=True)
+class JobWorld:
+    """What all job controllers of one program share. ``kinds`` are those followed by an informer."""
+
+    client: Client
+    known: KnownObjects
+    policy: JobPolicy
+    clock: Clock
+    kinds: Mapping[frameworks.GVK, ResourceType]
+
+
+class JobController:
+    """Reconciles the jobs of one kind. Add it after its informers exist; ``run`` needs them synced."""
+
+    def __init__(self, kind: JobKind, world: JobWorld, applier: Applier, *, workers: int = 5) -> None:
+        self.kind = kind
+        self._world = world
+        self._known = world.known
+        self._applier = applier
+        self.controller: Controller[Key] = Controller(
+            f"{kind.framework}", self._reconcile, workers=workers, clock=world.clock
+        )
+        jobs = self._known.informer(kind.resource)
+        jobs.add_index(OWNER_INDEX, owner_values)
+        jobs.add_index(PREBUILT_INDEX, self._prebuilt)
+        jobs.add_handler(self._job_changed)
+        self._known.informer(WORKLOADS).add_handler(self._workload_changed)
+
+    async def run(self) -> None:
+        await self.controller.run()
+
+    def _prebuilt(self, job: Document) -> Iterable[str]:
+        name = prebuilt_name(job, self._world.policy)
+        if name:
+            yield f"{job['metadata'].get('namespace', '')}/{name}"
+
+    def _job_changed(self, event: Event[Document]) -> None:
+        self.controller.enqueue(event.key)
+
+    def _workload_changed(self, event: Event[Workload]) -> None:
+        workload = event.new or event.old
+        if workload is None:
+            return
+        resource = self.kind.resource
+        jobs = self._known.informer(resource)
+        owner = workload.metadata.controller
+        if owner is not None:
+            if (owner.api_version, owner.kind) == (resource.api_version, resource.kind):
+                self.controller.enqueue(Key(event.key.namespace, owner.name))
+            # A child waits for its ancestor's Workload.
+            children = owner_value(event.key.namespace, owner.api_version, owner.kind, owner.name)
+            for job in jobs.by_index(OWNER_INDEX, children):
+                self.controller.enqueue(_key(job))
+        for job in jobs.by_index(PREBUILT_INDEX, str(event.key)):
+            self.controller.enqueue(_key(job))
+
+    async def _reconcile(self, key: Key) -> float | None:
+        job = self._known.document(self.kind.resource, key)
+        parents = {} if job is None or self.kind.top_level else await self._fetch_ancestors(job)
+        view = self._view(key, parents)
+        intents = job_lifecycle.decide_to_rest(view, self._world.clock.now())
+        return await self._applier.apply(intents)
+
+    def _view(self, key: Key, parents: Mapping[str, Document | None]) -> JobView:
+        """Everything is read in one turn of the loop, so that it shows one moment."""
+        known, policy, resource = self._known, self._world.policy, self.kind.resource
+        job = known.document(resource, key)
+        ancestry = self._ancestry(job, parents)
+        namespace = known.informer(NAMESPACES).get(Key("", key.namespace))
+        return JobView(
+            kind=self.kind,
+            key=key,
+            policy=policy,
+            job=job,
+            workloads=self._workloads(key.namespace, resource.api_version, resource.kind, key.name),
+            prebuilt=self._prebuilt_workload(job, key.namespace),
+            namespace_labels=None if namespace is None else namespace.metadata.labels or {},
+            ancestry=ancestry,
+            ancestor_workloads=self._workloads_of(ancestry.managed),
+            flavors=_by_name(known.informer(RESOURCE_FLAVORS).values()),
+            workload_priority_classes=_by_name(known.informer(WORKLOAD_PRIORITY_CLASSES).values()),
+            priority_classes=_by_name(known.informer(PRIORITY_CLASSES).values()),
+        )
+
+    def _workloads(self, namespace: str, api_version: str, kind: str, name: str) -> tuple[Document, ...]:
+        """Workloads whose controller has this kind and name, by name. The index does not see what we just created."""
+        value = owner_value(namespace, api_version, kind, name)
+        found = self._known.documents(WORKLOADS, OWNER_INDEX, value)
+        return tuple(sorted((w for w in found if value in owner_values(w)), key=lambda w: str(w["metadata"]["name"])))
+
+    def _workloads_of(self, owner: Document | None) -> tuple[Document, ...]:
+        if owner is None:
+            return ()
+        metadata = owner["metadata"]
+        return self._workloads(
+            metadata.get("namespace", ""), owner.get("apiVersion", ""), owner.get("kind", ""), metadata["name"]
+        )
+
+    def _prebuilt_workload(self, job: Document | None, namespace: str) -> Document | None:
+        name = prebuilt_name(job, self._world.policy) if job is not None else ""
+        return self._known.document(WORKLOADS, Key(namespace, name)) if name else None
+
+    def _ancestry(self, job: Document | None, parents: Mapping[str, Document | None]) -> Ancestry:
+        if job is None or self.kind.top_level:
+            return NO_ANCESTOR
+
+        def lookup(api_version: str, kind: str, namespace: str, name: str) -> Document | None:
+            return parents.get(owner_value(namespace, api_version, kind, name))
+
+        return job_ancestors.search(job, lookup, self._world.policy)
+
+    async def _fetch_ancestors(self, job: Document) -> dict[str, Document | None]:
+        """The chain of owners, each from an informer where there is one, else from the server."""
+        found: dict[str, Document | None] = {}
+        namespace = job["metadata"].get("namespace", "")
+        current: Document | None = job
+        while current is not None and len(found) <= job_ancestors.MAX_DEPTH:
+            owner = job_ancestors.next_owner(current, self._world.policy)
+            if owner is None:
+                break
+            value = owner_value(namespace, owner["apiVersion"], owner["kind"], owner["name"])
+            if value in found:
+                break
+            current = found[value] = await self._fetch(owner, namespace)
+        return found
+
+    async def _fetch(self, owner: Document, namespace: str) -> Document | None:
+        gvk = frameworks.gvk_of(owner)
+        resource = self._world.kinds.get(gvk)
+        if resource is not None and self._known.follows(resource):
+            return self._known.document(resource, Key(namespace, owner["name"]))
+        group, _, version = gvk[0].rpartition("/")
+        unfollowed = resource or ResourceType(group, version, gvk[1], f"{gvk[1].lower()}s")
+        try:
+            document: Document = msgspec.json.decode(await self._world.client.get(unfollowed, owner["name"], namespace))
+        except NotFound:
+            return None
+        return document
+
+
+def _key(document: Document) -> Key:
+    metadata = document["metadata"]
+    return Key(metadata.get("namespace", ""), metadata["name"])
+
+
+def _by_name(objects: Iterable[Any]) -> dict[str, Any]:
+    return {item.metadata.name: item for item in objects}
