@@ -9,7 +9,6 @@ import msgspec
 from tests.conformance.case import Document, Skip
 from tests.conformance.comparison import by_key, differences, multiset
 from worker_agent.api import frameworks, job_kind, selectors, timestamps
-from worker_agent.api.document import at
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.meta import Key
@@ -150,13 +149,12 @@ def _workloads(world: World) -> dict[Key, Document]:
 
 
 def _owned(world: World, gvk: frameworks.GVK, owner: Key) -> tuple[Document, ...]:
-    owned = []
-    for key, workload in _workloads(world).items():
+    def is_owner(workload: Document) -> bool:
         reference = frameworks.controller_of(workload) or {}
-        if key.namespace == owner.namespace and frameworks.gvk_of(reference) == gvk:
-            if reference.get("name") == owner.name:
-                owned.append(workload)
-    return tuple(owned)
+        return frameworks.gvk_of(reference) == gvk and reference.get("name") == owner.name
+
+    here = (workload for key, workload in _workloads(world).items() if key.namespace == owner.namespace)
+    return tuple(filter(is_owner, here))
 
 
 def _ancestor_workloads(world: World, ancestor: Document | None) -> tuple[Document, ...]:
