@@ -1,0 +1,102 @@
+"""What a Workload's conditions mean for the engine: may it queue, does it hold quota, when was it that ...
+
+Reads only; ``workload_status.StatusDraft`` is where conditions are written.
+"""
+
+from enum import IntEnum
+from typing import Final
+
+from worker_agent.api import names, timestamps
+from worker_agent.api.meta import Condition
+from worker_agent.api.workload import Workload
+from worker_agent.engine.policy import Policy
+
+
+class Phase(IntEnum):
+    """Where a Workload stands for queue and quota (spec/engine 5.10)."""
+
+    PENDING = 0
+    RESERVED = 1
+    ADMITTED = 2
+    GONE = 3
+    """Finished or deactivated: neither queued nor counted."""
+
+
+_CHECK_BLOCKS: Final = ("Retry", "Rejected")
+
+
+def phase(workload: Workload) -> Phase:
+    if workload.spec.active is False or workload.is_true(names.FINISHED):
+        return Phase.GONE
+    if not workload.is_true(names.QUOTA_RESERVED) or workload.status.admission is None:
+        return Phase.PENDING
+    return Phase.ADMITTED if workload.is_true(names.ADMITTED) else Phase.RESERVED
+
+
+def queueable(workload: Workload, policy: Policy) -> bool:
+    """Whether it may wait in a queue at all (spec/engine 5.1)."""
+    return (
+        phase(workload) == Phase.PENDING
+        and not (policy.admission_gated_by and workload.metadata.annotation(names.ADMISSION_GATED_BY_ANNOTATION))
+        and not on_hold(workload)
+        and not workload.is_true(names.WAITING_FOR_REPLACEMENT_PODS)
+        and not (policy.concurrent_admission and is_variant_parent(workload))
+    )
+
+
+def is_variant_parent(workload: Workload) -> bool:
+    return workload.metadata.label(names.CONCURRENT_ADMISSION_PARENT_LABEL) == "true"
+
+
+def on_hold(workload: Workload) -> bool:
+    reserved = workload.condition(names.QUOTA_RESERVED)
+    return reserved is not None and reserved.is_false and reserved.reason == names.ON_HOLD
+
+
+def is_evicted(workload: Workload) -> bool:
+    return workload.is_true(names.EVICTED)
+
+
+def backoff_over(workload: Workload, now: int) -> bool:
+    """Whether it may enter the active queue: requeueing is not forbidden and its time has come."""
+    requeued = workload.condition(names.REQUEUED)
+    if requeued is not None and requeued.is_false:
+        return False
+    state = workload.status.requeue_state
+    return state is None or state.requeue_at is None or now >= timestamps.micros(state.requeue_at)
+
+
+def requeue_time(workload: Workload) -> int | None:
+    state = workload.status.requeue_state
+    return None if state is None or state.requeue_at is None else timestamps.micros(state.requeue_at)
+
+
+def transition_time(condition: Condition) -> int:
+    return timestamps.micros(condition.last_transition_time)
+
+
+def reservation_time(workload: Workload, now: int) -> int:
+    """When quota was reserved; now while it is not."""
+    reserved = workload.condition(names.QUOTA_RESERVED)
+    return transition_time(reserved) if reserved is not None and reserved.is_true else now
+
+
+def pods_ready(workload: Workload) -> bool:
+    return workload.is_true(names.PODS_READY)
+
+
+def refused_by_check(workload: Workload) -> bool:
+    return any(check.state in _CHECK_BLOCKS for check in workload.status.admission_checks or ())
+
+
+def checks_ready(workload: Workload) -> bool:
+    return all(check.state == "Ready" for check in workload.status.admission_checks or ())
+
+
+def closed_preemption_gate(workload: Workload) -> bool:
+    """Whether any preemption gate of the spec is not open in the status."""
+    gates = workload.spec.preemption_gates
+    if not gates:
+        return False
+    opened = {gate.name for gate in workload.status.preemption_gates or () if gate.position == "Open"}
+    return any(gate.name not in opened for gate in gates)

@@ -1,0 +1,54 @@
+"""One scheduling cycle: heads in, a plan out (spec/engine 7).
+
+Ideally a cycle is a function of a frozen world: nominate every head alone, put the entries in order, and let each take
+its room from what the ones before it left. That is what happens here, except that the world is the live state: all that
+is tried lies inside one trial, and only afterwards are admissions assumed and the other heads given back.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from worker_agent.api import timestamps
+from worker_agent.engine import nomination, ordering
+from worker_agent.engine.nomination import Entry, Outcome, Search
+from worker_agent.engine.plan import Plan
+from worker_agent.engine.policy import Policy
+from worker_agent.engine.preemption.search import NO_PREEMPTION, PreemptionSearch
+from worker_agent.engine.processing import Processing
+from worker_agent.engine.state import ClusterState, Head
+from worker_agent.engine.tas.placement import NO_PLACEMENT, Placement
+
+
+def run_cycle(
+    state: ClusterState,
+    heads: Sequence[Head],
+    policy: Policy,
+    now: datetime,
+    search: PreemptionSearch = NO_PREEMPTION,
+    placement: Placement = NO_PLACEMENT,
+) -> Plan:
+    """Decide for each head whether it runs now. Admissions are assumed in ``state``, all other heads requeued."""
+    state.cycle += 1
+    instant = timestamps.micros(now)
+    consulted = Search(search, placement)
+    entries = [_entry(head, state) for head in heads]
+    for entry in entries:
+        nomination.nominate(entry, state, consulted, state.cycle, instant)
+    processing = Processing(state, policy, consulted, instant)
+    with state.trial():
+        for entry in in_order([e for e in entries if e.outcome is Outcome.NOMINATED], policy):
+            processing.process(entry)
+    return processing.finish(entries)
+
+
+def _entry(head: Head, state: ClusterState) -> Entry:
+    entry = Entry(head.row, head.cluster_queue)
+    entry.second_pass = head.second_pass
+    pending = state.pending.get(head.cluster_queue)
+    entry.is_preemptor = pending is not None and pending.is_preemptor(head.row)
+    return entry
+
+
+def in_order(entries: Sequence[Entry], policy: Policy) -> Iterator[Entry]:
+    """The order in which entries take their room. An iterator, because a tournament looks at usage before each turn."""
+    return ordering.classical(entries, policy)

@@ -1,0 +1,288 @@
+"""Flavor assignment: the scan that gives each pod set its flavors (spec/engine 8).
+
+``assign`` reads like the outer loop of 8.1: pod set groups in order, for each resource a scan of its resource group.
+What an algorithm consults beyond quota (preemption, placement) comes in with the request.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from worker_agent.api import selectors
+from worker_agent.engine import modes, quota, resources
+from worker_agent.engine.assignment import Assignment, Attempt, FlavorChoice, PodSetResult
+from worker_agent.engine.cluster_queue import ClusterQueueRow, ResourceGroup
+from worker_agent.engine.hierarchy import lowest_subtree_that_fits
+from worker_agent.engine.modes import BEST, WORST, FlavorMode, NoFitReason, PreemptionMode
+from worker_agent.engine.policy import Policy
+from worker_agent.engine.preemption.search import PreemptionSearch, Preemptor
+from worker_agent.engine.queue_state import QueueState
+from worker_agent.engine.resources import PODS, Amounts, FlavorResource, Requests
+from worker_agent.engine.scan import EXHAUSTED, ScanState
+from worker_agent.engine.tas.placement import Placement
+from worker_agent.engine.workload_info import PodSetRow, WorkloadRow
+
+Nominated = Sequence[Mapping[str, str]]
+"""Per pod set: resource -> the only flavor that a recomputation may use."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlavorRequest:
+    """A workload that wants flavors in a ClusterQueue, and what the scan consults."""
+
+    row: WorkloadRow
+    queue: ClusterQueueRow
+    state: QueueState
+    now: int
+    search: PreemptionSearch
+    placement: Placement
+    cycle: int
+    scan: ScanState | None = None
+    nominated: Nominated | None = None
+
+    @property
+    def policy(self) -> Policy:
+        return self.state.policy
+
+    @property
+    def preemptor(self) -> Preemptor:
+        return Preemptor(self.row, self.queue, self.state, self.now)
+
+    def restricted_to(self, assignment: Assignment) -> "FlavorRequest":
+        """The same request from the first flavor on, but only with the flavors nominated before."""
+        nominated = [
+            {resource: choice.flavor for resource, choice in pod_set.flavors.items()} for pod_set in assignment.pod_sets
+        ]
+        return replace(self, scan=None, nominated=nominated)
+
+
+def assign(request: FlavorRequest, counts: Sequence[int] | None = None) -> Assignment:
+    """Choose flavors for all pod sets, or say what is in the way. ``counts`` replaces the pod counts, by position."""
+    return _Assigner(request, counts).run()
+
+
+class _Assigner:
+    """One attempt; ``usage`` is what the pod sets before the current one would take."""
+
+    def __init__(self, request: FlavorRequest, counts: Sequence[int] | None) -> None:
+        self.request = request
+        self.queue = request.queue
+        self.usage: Amounts = {}
+        self.borrowing = 0
+        self.results = [self._blank(i, pod_set, counts) for i, pod_set in enumerate(request.row.pod_sets)]
+
+    def _blank(self, index: int, pod_set: PodSetRow, counts: Sequence[int] | None) -> PodSetResult:
+        if counts is None or counts[index] == pod_set.count:
+            count, requests = pod_set.count, dict(pod_set.requests)
+        else:
+            count, requests = counts[index], pod_set.scaled(counts[index])
+        if PODS in self.queue.by_resource:
+            requests[PODS] = count
+        return PodSetResult(pod_set.name, count, requests)
+
+    def run(self) -> Assignment:
+        done: list[int] = []
+        for members in _groups(self.request.row.pod_sets):
+            done += members
+            if not self._assign_group(members):
+                break
+        results = [self.results[index] for index in sorted(done)]
+        tried = [{r: choice.tried for r, choice in result.flavors.items()} for result in results]
+        scan = ScanState(tried, self.queue.node.generation, self.request.cycle, self.request.row.hash)
+        assignment = Assignment(results, self.usage, self.borrowing, scan)
+        if self.request.policy.topology_aware and assignment.mode is not modes.Mode.NO_FIT:
+            self.request.placement.place(self.request.preemptor, assignment)
+        return assignment
+
+    def _assign_group(self, members: list[int]) -> bool:
+        """Pod sets of one group get the same flavors. Returns whether all their resources found one."""
+        results = [self.results[index] for index in members]
+        wanted = results[0].requests if len(results) == 1 else resources.total(r.requests for r in results)
+        scan = _GroupScan(self, members, wanted)
+        found = scan.run()
+        for result in results:
+            result.attempts, result.reasons, result.error = scan.attempts, scan.reasons, scan.error
+            if found is None:
+                result.failed = True
+                continue
+            for resource, choice in found.items():
+                if resource in result.requests:
+                    self._take(result, resource, choice)
+        return found is not None
+
+    def _take(self, result: PodSetResult, resource: str, choice: FlavorChoice) -> None:
+        result.flavors[resource] = choice
+        self.borrowing = max(self.borrowing, choice.level)
+        fr = (choice.flavor, resource)
+        self.usage[fr] = resources.plus(self.usage.get(fr, 0), result.requests[resource])
+
+
+def _groups(pod_sets: Sequence[PodSetRow]) -> list[list[int]]:
+    """Indexes of pod sets that need the same flavors, in order of their first member."""
+    groups: dict[object, list[int]] = {}
+    for index, pod_set in enumerate(pod_sets):
+        groups.setdefault(index if pod_set.group is None else pod_set.group, []).append(index)
+    return list(groups.values())
+
+
+class _GroupScan:
+    """The scans of one pod set group, one per resource group of the queue that it needs."""
+
+    def __init__(self, assigner: _Assigner, members: list[int], wanted: Requests) -> None:
+        self.request = assigner.request
+        self.queue = assigner.queue
+        self.usage = assigner.usage
+        self.first = members[0]
+        self.pod_sets = [assigner.request.row.pod_sets[index] for index in members]
+        self.wanted = wanted
+        self.reasons: list[str] = []
+        self.attempts: list[Attempt] = []
+        self.error = ""
+
+    def run(self) -> dict[str, FlavorChoice] | None:
+        """Resource -> choice; None when some resource found no flavor (then only its reasons are kept)."""
+        chosen: dict[str, FlavorChoice] = {}
+        for resource in sorted(self.wanted, key=resources.scan_key):
+            if resource in chosen or self._ignored(resource):
+                continue
+            found, reasons = self._scan_group_of(resource)
+            if not found:
+                self.reasons = reasons
+                return None
+            chosen.update(found)
+            self.reasons += reasons
+        return chosen
+
+    def _ignored(self, resource: str) -> bool:
+        """A resource outside all groups is left alone when nothing of it is asked for, or by configuration."""
+        if resource in self.queue.by_resource:
+            return False
+        return self.wanted[resource] == 0 or self.request.policy.ignore_undeclared
+
+    def _scan_group_of(self, resource: str) -> tuple[dict[str, FlavorChoice], list[str]]:
+        group = self.queue.by_resource.get(resource)
+        if group is None:
+            return {}, [f"resource {resource} unavailable in ClusterQueue"]
+        requests = {r: self.wanted[r] for r in sorted(self.wanted, key=resources.scan_key) if r in group.resources}
+        try:
+            return self._scan(group, resource, requests)
+        except selectors.SelectorError as error:
+            self.error = str(error)
+            return {}, []
+
+    def _scan(
+        self, group: ResourceGroup, resource: str, requests: Requests
+    ) -> tuple[dict[str, FlavorChoice], list[str]]:
+        fungible = self.request.policy.flavor_fungibility
+        start = self.request.scan.first_index(self.first, resource) if fungible and self.request.scan else 0
+        best: dict[str, FlavorChoice] = {}
+        best_mode = WORST
+        reasons: list[str] = []
+        last = -1
+        for index in range(start, len(group.flavors)):
+            last = index
+            flavor = group.flavors[index]
+            if self._left_out(resource, flavor):
+                continue
+            choices, mode = self._try(group, flavor, requests, reasons)
+            if self._stops(mode):
+                best, best_mode = choices, mode
+                break
+            if self._better(mode, best_mode):
+                best, best_mode = choices, mode
+        for choice in best.values():
+            choice.tried = last if fungible and last != len(group.flavors) - 1 else EXHAUSTED
+        return best, [] if best_mode.preemption is PreemptionMode.FIT else reasons
+
+    def _stops(self, mode: FlavorMode) -> bool:
+        if self.request.policy.flavor_fungibility:
+            return not modes.tries_next(mode, self.queue.fungibility)
+        return mode.preemption is PreemptionMode.FIT
+
+    def _better(self, mode: FlavorMode, best: FlavorMode) -> bool:
+        if self.request.policy.flavor_fungibility:
+            return modes.preferred(mode, best, self.queue.fungibility)
+        return mode.preemption > best.preemption
+
+    def _left_out(self, resource: str, flavor: str) -> bool:
+        nominated = self.request.nominated
+        if nominated is None:
+            return False
+        return self.first >= len(nominated) or nominated[self.first].get(resource) != flavor
+
+    def _try(
+        self, group: ResourceGroup, flavor: str, requests: Requests, reasons: list[str]
+    ) -> tuple[dict[str, FlavorChoice], FlavorMode]:
+        """One flavor: does it suit the pods, and how does its quota serve each resource."""
+        place = self.queue.groups.index(group)
+        refusal = self._static_mismatch(flavor)
+        if refusal:
+            reasons.append(refusal)
+            self.attempts.append(Attempt(place, flavor, WORST, NoFitReason.NO_MATCHING_FLAVOR, refusal))
+            return {}, WORST
+        worst = BEST
+        severest = NoFitReason.NONE
+        details = []
+        choices: dict[str, FlavorChoice] = {}
+        for resource, amount in requests.items():
+            fr = (flavor, resource)
+            mode, detail, reason = quota_mode(self.request, fr, amount, self.usage.get(fr, 0))
+            if detail:
+                reasons.append(detail)
+                details.append(detail)
+            severest = max(severest, reason)
+            if modes.preferred(worst, mode, self.queue.fungibility):
+                worst = mode
+            choices[resource] = FlavorChoice(flavor, mode.preemption.mode, mode.level)
+        self.attempts.append(Attempt(place, flavor, worst, severest, ";".join(details)))
+        return choices, worst
+
+    def _static_mismatch(self, name: str) -> str:
+        flavors = self.request.state.catalog.flavors
+        flavor = flavors.get(name)
+        if flavor is None:
+            return f"flavor {name} not found"
+        if self.request.policy.topology_aware:
+            for pod_set in self.pod_sets:
+                refusal = self.request.placement.mismatch(pod_set, flavor, self.queue, flavors)
+                if refusal:
+                    return refusal
+        for pod_set in self.pod_sets:
+            refusal = flavor.mismatch(pod_set.shape)
+            if refusal:
+                return refusal
+        return ""
+
+
+def quota_mode(
+    request: FlavorRequest, fr: FlavorResource, amount: int, assumed: int
+) -> tuple[FlavorMode, str, NoFitReason]:
+    """How the queue's quota serves ``amount`` beside what earlier pod sets take (spec/engine 8.5)."""
+    node = request.queue.node
+    flavor, resource = fr
+    total = resources.plus(amount, assumed)
+    most = quota.potential_available(node, fr)
+    if total > most:
+        detail = (
+            f"insufficient quota for {resource} in flavor {flavor}, previously considered podsets requests "
+            f"({resources.text(resource, assumed)}) + current podset request ({resources.text(resource, amount)}) > "
+            f"maximum capacity ({resources.text(resource, most)})"
+        )
+        return FlavorMode(PreemptionMode.NO_FIT, 0), detail, NoFitReason.EXCEEDS_MAX_QUOTA
+    level, smaller = lowest_subtree_that_fits(node, fr, total)
+    free = quota.exposed(node, fr)
+    if total <= free:
+        return FlavorMode(PreemptionMode.FIT, level), "", NoFitReason.NONE
+    lacking = resources.text(resource, resources.minus(total, free))
+    detail = f"insufficient unused quota for {resource} in flavor {flavor}, {lacking} more needed"
+    if not _worth_simulating(request, node.nominal(fr) >= total or smaller):
+        return FlavorMode(PreemptionMode.NO_FIT, level), detail, NoFitReason.WAITING_FOR_QUOTA
+    found = request.search.simulate(request.preemptor, fr, total, level)
+    return FlavorMode(found.mode, found.level), detail, NoFitReason.NONE
+
+
+def _worth_simulating(request: FlavorRequest, own_room: bool) -> bool:
+    """Preempting while borrowing from the whole tree needs a policy that allows it."""
+    queue = request.queue
+    if own_room or queue.borrow_within_cohort.policy != "Never":
+        return True
+    return request.policy.fair_sharing and queue.reclaim_within_cohort != "Never"

@@ -1,0 +1,94 @@
+"""Plan: what a cycle decided, as values. The shell writes it; nothing in the engine does.
+
+Every step names its workload, a reason constant and a message a user can act on.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from worker_agent.api.document import Document
+from worker_agent.api.meta import Key
+from worker_agent.engine.nomination import Outcome
+from worker_agent.engine.requeue_reason import RequeueReason
+
+
+@dataclass(frozen=True, slots=True)
+class Admit:
+    """Write ``admission`` and QuotaReserved=True; with ``admitted`` also Admitted=True (no check is outstanding).
+
+    The state counts the quota already; if the write fails, call ``state.forget(key, now)``.
+    """
+
+    key: Key
+    cluster_queue: str
+    admission: Document
+    admitted: bool
+    reason: str
+    message: str
+    flavors_considered: str = ""
+    """For the QuotaReserved event: flavors that were not a plain fit; may be empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preempt:
+    """Evict ``key`` for ``preemptor``: Preempted=True with ``reason``, Evicted=True with reason Preempted."""
+
+    key: Key
+    preemptor: Key
+    reason: str
+    message: str
+    cluster_queue: str
+
+
+@dataclass(frozen=True, slots=True)
+class Requeue:
+    """The head went back to its queue. Write QuotaReserved=False with reason and message unless it says so already.
+
+    An empty ``reason`` cannot be written: the old condition stays.
+    """
+
+    key: Key
+    cluster_queue: str
+    outcome: Outcome
+    requeue_reason: RequeueReason
+    reason: str
+    message: str
+    resource_requests: tuple[Document, ...] = ()
+    """For ``status.resourceRequests``: one entry per pod set."""
+
+
+Step = Admit | Preempt | Requeue
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The steps of one cycle, in the order in which they were decided."""
+
+    cycle: int = 0
+    steps: tuple[Step, ...] = ()
+    attempts: tuple[Key, ...] = ()
+    """Nominated heads in the order in which they were processed."""
+    preemption_skips: dict[str, int] = field(default_factory=dict)
+    """Per ClusterQueue, preemptors passed over because another entry had taken their victims or their room."""
+    blocked: bool = False
+    """An admission waits for PodsReady of others (waitForPodsReady.blockAdmission)."""
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    @property
+    def admissions(self) -> tuple[Admit, ...]:
+        return tuple(step for step in self.steps if isinstance(step, Admit))
+
+    @property
+    def preemptions(self) -> tuple[Preempt, ...]:
+        return tuple(step for step in self.steps if isinstance(step, Preempt))
+
+    @property
+    def requeues(self) -> tuple[Requeue, ...]:
+        return tuple(step for step in self.steps if isinstance(step, Requeue))
+
+    @property
+    def progressed(self) -> bool:
+        """Something was admitted or evicted: the next cycle should follow at once."""
+        return any(not isinstance(step, Requeue) for step in self.steps)

@@ -1,0 +1,92 @@
+"""PodShape: what the engine needs of one pod template, decoded and reckoned once and shared by all that are alike.
+
+Thousands of Workloads come from a handful of templates. Equal templates (under equal LimitRanges and runtime classes)
+share one PodShape; it lives as long as some row uses it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from worker_agent.api.meta import Quantity
+from worker_agent.api.pod import Container, PodSpec, decode_template
+from worker_agent.engine import limit_ranges, pod_requests
+from worker_agent.engine.limit_ranges import LimitSummary
+from worker_agent.engine.pod_requests import PodRequests
+from worker_agent.engine.policy import Policy
+from worker_agent.engine.resources import Requests
+
+
+class PodShape:
+    """Immutable. ``requests`` are one pod's, ``digest`` is equal for templates that no decision can tell apart."""
+
+    __slots__ = ("__weakref__", "digest", "flawless", "pod", "requests", "spec")
+
+    def __init__(self, spec: PodSpec, pod: PodRequests, requests: Requests, limits: LimitSummary) -> None:
+        self.spec = spec
+        self.pod = pod
+        self.requests = requests
+        self.digest = _digest(spec, pod)
+        self.flawless = not limit_ranges.above_limits(pod, "") and not limits.violations(pod, "")
+
+
+@dataclass(slots=True)
+class ShapeSource:
+    """Makes shapes. ``version`` grows with every LimitRange or RuntimeClass change: old shapes are left alone."""
+
+    policy: Policy
+    limits: dict[str, LimitSummary] = field(default_factory=dict)
+    overheads: dict[str, Mapping[str, Quantity]] = field(default_factory=dict)
+    version: int = 0
+    _known: WeakValueDictionary[tuple[Any, ...], PodShape] = field(default_factory=WeakValueDictionary)
+
+    def shape(self, template: msgspec.Raw, namespace: str) -> PodShape:
+        """The shape of a PodTemplateSpec. Raises quantity.QuantityError, msgspec.ValidationError."""
+        limits = self.limits.get(namespace, limit_ranges.NO_LIMITS)
+        spec = decode_template(template).spec
+        alike = (msgspec.json.encode(spec), id(limits), self.version)
+        shape = self._known.get(alike)
+        if shape is None:
+            shape = self._known[alike] = self._make(spec, limits)
+        return shape
+
+    def _make(self, spec: PodSpec, limits: LimitSummary) -> PodShape:
+        if spec.runtime_class_name and not spec.overhead:
+            spec.overhead = dict(self.overheads.get(spec.runtime_class_name, {})) or None
+        pod = PodRequests(spec)
+        limits.fill_defaults(pod)
+        pod.limits_become_requests()
+        requests = pod_requests.rounded(
+            pod.effective(), self.policy.exclude_resource_prefixes, self.policy.transformations
+        )
+        return PodShape(spec, pod, requests, limits)
+
+
+def _digest(spec: PodSpec, pod: PodRequests) -> bytes:
+    """The fields of spec/engine 5.6, encoded; labels, names and images are not among them."""
+    containers = [
+        _container(container, amounts.requests)
+        for of_spec, of_pod in ((spec.init_containers, pod.init_containers), (spec.containers, pod.containers))
+        for container, amounts in zip(of_spec or (), of_pod, strict=True)
+    ]
+    parts = [
+        len(pod.init_containers),
+        containers,
+        spec.node_selector,
+        spec.affinity,
+        spec.tolerations,
+        spec.runtime_class_name,
+        spec.priority,
+        spec.topology_spread_constraints,
+        pod.overhead,
+        spec.resource_claims,
+        pod.pod_level.requests if pod.pod_level else None,
+    ]
+    return msgspec.json.encode(parts, order="deterministic")
+
+
+def _container(container: Container, requests: Mapping[str, int]) -> list[Any]:
+    return [requests, container.ports, container.restart_policy]

@@ -1,0 +1,227 @@
+"""The second half of a cycle: entries take their room one by one (spec/engine 7.5)."""
+
+from collections.abc import Iterable
+
+from worker_agent.api import names
+from worker_agent.api.meta import Key
+from worker_agent.engine import admission, conditions, hierarchy, nomination, quota, resources
+from worker_agent.engine.assignment import Assignment
+from worker_agent.engine.cluster_queue import ClusterQueueRow
+from worker_agent.engine.flavors import FlavorRequest
+from worker_agent.engine.modes import Mode
+from worker_agent.engine.nomination import Entry, Outcome, Search
+from worker_agent.engine.plan import Admit, Plan, Preempt, Requeue, Step
+from worker_agent.engine.policy import Policy
+from worker_agent.engine.preemption import messages
+from worker_agent.engine.preemption.search import Preemptor, Target
+from worker_agent.engine.quota import NO_QUOTA
+from worker_agent.engine.requeue_reason import RequeueReason
+from worker_agent.engine.resources import Amounts
+from worker_agent.engine.state import ClusterState
+from worker_agent.engine.workload_info import WorkloadRow
+
+OVERLAP_DEFERRED = (
+    "Workload has overlapping preemption targets with another workload, but will fit after these preemptions complete"
+)
+OVERLAP = "Workload has overlapping preemption targets with another workload"
+NO_LONGER_FITS = "Workload no longer fits after processing another workload"
+GATED = "Workload requires preemption, but it's gated"
+WAITING_FOR_OTHERS = "waiting for all admitted workloads to be in PodsReady condition"
+
+
+class Processing:
+    """Call ``process`` inside the cycle's trial, ``finish`` after it."""
+
+    def __init__(self, state: ClusterState, policy: Policy, search: Search, now: int) -> None:
+        self._state = state
+        self._policy = policy
+        self._search = search
+        self._now = now
+        self._claimed: dict[Key, WorkloadRow] = {}
+        self._attempts: list[Key] = []
+        self._steps: list[Step] = []
+        self._skips: dict[str, int] = {}
+        self._unready = bool(state.unready)
+        self._blocked = False
+
+    def process(self, entry: Entry) -> None:
+        """Settle one nominated entry; the order of these questions decides its reason."""
+        queue, assignment = entry.queue, entry.assignment
+        if queue is None or assignment is None:
+            return
+        self._attempts.append(entry.row.key)
+        if self._policy.recompute_overlapping_targets and self._overlaps(entry.targets):
+            assignment = self._recompute_without_claimed(entry, queue, assignment)
+        elif self._lost_its_nodes(entry, queue, assignment):
+            assignment = self._recompute(entry, queue, assignment)
+        if assignment.mode is Mode.NO_FIT:
+            entry.refuse(entry.message, assignment.no_fit_reason, RequeueReason.NO_FIT)
+        elif assignment.mode is Mode.PREEMPT and not entry.targets:
+            self._wait_without_targets(entry, queue, assignment)
+        elif assignment.mode is Mode.PREEMPT and self._gated(entry.row):
+            entry.outcome, entry.scan = Outcome.GATED, None
+            entry.refuse(GATED, names.ADMISSION_GATED, RequeueReason.PREEMPTION_GATED)
+        elif assignment.mode is Mode.DEFERRED_FIT:
+            entry.scan = None
+            entry.refuse(OVERLAP_DEFERRED, names.WAITING_FOR_PREEMPTED_WORKLOADS, RequeueReason.PENDING_PREEMPTION)
+            self._state.add_usage(queue, assignment.usage)
+        elif self._overlaps(entry.targets):
+            self._skip(entry, OVERLAP, preemptor=True)
+        elif not self._fits(entry, queue, assignment):
+            self._skip(entry, NO_LONGER_FITS, preemptor=assignment.mode is Mode.PREEMPT)
+        else:
+            self._take_room(entry, queue, assignment)
+
+    # -- questions -------------------------------------------------------------------------------------------------
+
+    def _overlaps(self, targets: list[Target]) -> bool:
+        return any(target.row.key in self._claimed for target in targets)
+
+    def _gated(self, row: WorkloadRow) -> bool:
+        return self._policy.preemption_gates and conditions.closed_preemption_gate(row.workload)
+
+    def _preemptor(self, entry: Entry, queue: ClusterQueueRow) -> Preemptor:
+        return Preemptor(entry.row, queue, self._state, self._now)
+
+    def _fits(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> bool:
+        """On the state as it would be without this entry's and all earlier victims."""
+        if not self._claimed and not entry.targets:
+            return self._fits_now(entry, queue, assignment)
+        with self._state.trial():
+            self._remove((*self._claimed.values(), *(target.row for target in entry.targets)))
+            return self._fits_now(entry, queue, assignment)
+
+    def _fits_now(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> bool:
+        return quota.fits(queue.node, assignment.usage) and self._search.placement.fits(
+            self._preemptor(entry, queue), assignment
+        )
+
+    def _lost_its_nodes(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> bool:
+        """Quota would do, but another entry took the nodes."""
+        if not self._policy.recompute_topology or all(p.topology is None for p in assignment.pod_sets):
+            return False
+        with self._state.trial():
+            self._remove((*self._claimed.values(), *(target.row for target in entry.targets)))
+            return quota.fits(queue.node, assignment.usage) and not self._search.placement.fits(
+                self._preemptor(entry, queue), assignment
+            )
+
+    def _remove(self, rows: Iterable[WorkloadRow]) -> None:
+        for row in {row.key: row for row in rows}.values():
+            self._state.remove_reservation(row)
+
+    # -- recomputation ---------------------------------------------------------------------------------------------
+
+    def _recompute_without_claimed(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> Assignment:
+        """Another entry claimed some of the victims: what would do once those are gone?"""
+        with self._state.trial():
+            self._remove(self._claimed.values())
+            found = self._recompute(entry, queue, assignment)
+        if found.mode is Mode.FIT:
+            found.mode = Mode.DEFERRED_FIT
+        return found
+
+    def _recompute(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> Assignment:
+        """Nominate again from the first flavor, but only with the flavors that were nominated before."""
+        request = FlavorRequest(
+            entry.row, queue, self._state, self._now, self._search.preemption, self._search.placement, self._state.cycle
+        )
+        found = nomination.get_assignments(request.restricted_to(assignment))
+        nomination.settle(entry, found)
+        return found.assignment
+
+    # -- outcomes --------------------------------------------------------------------------------------------------
+
+    def _wait_without_targets(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> None:
+        entry.refuse(entry.message, names.WAITING_FOR_QUOTA, RequeueReason.PREEMPTION_NO_CANDIDATES)
+        pushes_ahead = self._policy.prioritize_preemptors and entry.is_preemptor
+        if queue.reclaim_within_cohort != "Any" or pushes_ahead:
+            self._state.add_usage(queue, capacity_to_reserve(queue, assignment))
+
+    def _skip(self, entry: Entry, message: str, preemptor: bool) -> None:
+        entry.outcome = Outcome.SKIPPED
+        entry.refuse(message, names.WAITING_FOR_QUOTA, RequeueReason.FAILED_AFTER_NOMINATION)
+        if not self._policy.preserve_scan_progress:
+            entry.scan = None
+        if preemptor:
+            self._skips[entry.queue_name] = self._skips.get(entry.queue_name, 0) + 1
+
+    def _take_room(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> None:
+        for target in entry.targets:
+            self._claimed[target.row.key] = target.row
+        self._state.add_usage(queue, assignment.usage)
+        if assignment.mode is Mode.PREEMPT:
+            self._preempt(entry, queue)
+        elif self._policy.block_admission and self._unready and not entry.second_pass:
+            self._blocked = True
+            entry.refuse(WAITING_FOR_OTHERS, names.WAITING_FOR_PODS_READY, RequeueReason.FAILED_AFTER_NOMINATION)
+        else:
+            entry.outcome = Outcome.ASSUMED
+            self._unready = True
+
+    def _preempt(self, entry: Entry, queue: ClusterQueueRow) -> None:
+        entry.scan = None
+        text = f"{entry.message}. Pending the preemption of {len(entry.targets)} workload(s)"
+        entry.refuse(text, names.WAITING_FOR_PREEMPTED_WORKLOADS, RequeueReason.PENDING_PREEMPTION)
+        preemptor_path = hierarchy.path(queue.node)
+        for target in entry.targets:
+            if target.row.evicted:
+                continue
+            victim_path = hierarchy.path(self._state.cluster_queues[target.row.reserved_in].node)
+            message = messages.preempted(entry.row, target.reason, preemptor_path, victim_path)
+            self._steps.append(Preempt(target.row.key, entry.row.key, target.reason, message, target.row.reserved_in))
+
+    # -- after the trial -------------------------------------------------------------------------------------------
+
+    def finish(self, entries: list[Entry]) -> Plan:
+        """Assume what was admitted, give the other heads back, and put it all in words."""
+        for entry in entries:
+            if entry.outcome is Outcome.ASSUMED and entry.queue is not None and entry.assignment is not None:
+                self._steps.append(self._admit(entry, entry.queue, entry.assignment))
+        for entry in entries:
+            if entry.outcome is not Outcome.ASSUMED:
+                self._steps.append(self._give_back(entry))
+        return Plan(self._state.cycle, tuple(self._steps), tuple(self._attempts), self._skips, self._blocked)
+
+    def _admit(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> Admit:
+        admitted = admission.checks_satisfied(entry.row.workload, queue, assignment)
+        step = Admit(
+            entry.row.key,
+            queue.name,
+            admission.document(queue.name, assignment),
+            admitted,
+            names.QUOTA_RESERVED,
+            f"Quota reserved in ClusterQueue {queue.name}",
+            admission.flavors_considered(assignment),
+        )
+        entry.row.scan = entry.scan
+        self._state.assume(entry.row, queue.name, admission.pod_set_rows(entry.row, assignment), admitted)
+        return step
+
+    def _give_back(self, entry: Entry) -> Requeue:
+        row = entry.row
+        row.scan = entry.scan
+        requests = admission.resource_requests(row)
+        reason = entry.reason if self._policy.observability else _legacy_reason(entry)
+        self._state.requeue(row, entry.requeue, reason)
+        return Requeue(row.key, entry.queue_name, entry.outcome, entry.requeue, reason, entry.message, requests)
+
+
+def _legacy_reason(entry: Entry) -> str:
+    return names.WAITING if entry.reason == names.WAITING_FOR_PODS_READY else names.PENDING
+
+
+def capacity_to_reserve(queue: ClusterQueueRow, assignment: Assignment) -> Amounts:
+    """What a preemptor without victims keeps from later entries of its cycle (spec/engine 7.6)."""
+    reserved: Amounts = {}
+    for fr, amount in assignment.usage.items():
+        entry = queue.node.quotas.get(fr, NO_QUOTA)
+        ceiling = entry.nominal
+        if assignment.borrowing > 0:
+            if entry.borrowing_limit is None:
+                reserved[fr] = amount
+                continue
+            ceiling = resources.plus(ceiling, entry.borrowing_limit)
+        free = min(amount, resources.minus(ceiling, queue.node.usage.get(fr, 0)))
+        reserved[fr] = free if assignment.borrowing > 0 else max(0, free)
+    return reserved

@@ -1,0 +1,165 @@
+"""The configuration half of the state: flavors, checks, cohorts, namespaces ... and which queues are active.
+
+``state.ClusterState`` adds the workloads. Every change here refreshes the activity of the ClusterQueues it concerns and
+notes the wake-ups of spec/engine 5.9.
+"""
+
+from worker_agent.api.admission_check import AdmissionCheck
+from worker_agent.api.cohort import Cohort
+from worker_agent.api.meta import Key, Namespace
+from worker_agent.api.pod import LimitRange, Node, Pod, PriorityClass, RuntimeClass
+from worker_agent.api.resource_flavor import ResourceFlavor
+from worker_agent.api.topology import Topology
+from worker_agent.engine import activity, cluster_queue
+from worker_agent.engine.activity import Activity
+from worker_agent.engine.catalog import Catalog
+from worker_agent.engine.cluster_queue import NO_LABELS, ClusterQueueRow, LocalQueueRow
+from worker_agent.engine.flavor_row import FlavorRow
+from worker_agent.engine.hierarchy import Hierarchy
+from worker_agent.engine.pending import PendingQueue
+from worker_agent.engine.pod_shape import ShapeSource
+from worker_agent.engine.policy import Policy
+from worker_agent.engine.trial import Journal
+from worker_agent.engine.wakeups import Wakeups
+
+
+class QueueState:
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self.shapes = ShapeSource(policy)
+        self.catalog = Catalog()
+        self.hierarchy = Hierarchy()
+        self.journal = Journal()
+        self.wakeups = Wakeups()
+        self.cluster_queues: dict[str, ClusterQueueRow] = {}
+        self.local_queues: dict[Key, LocalQueueRow] = {}
+        self.pending: dict[str, PendingQueue] = {}
+        self._activities: dict[str, Activity] = {}
+
+    # -- questions -------------------------------------------------------------------------------------------------
+
+    def activity(self, name: str) -> Activity:
+        """The Active condition of a ClusterQueue, known or not."""
+        return self._activities.get(name, activity.NOT_FOUND)
+
+    def schedulable(self, queue: ClusterQueueRow) -> bool:
+        """Whether a cycle may use the queue: active and not below a cycle of cohorts."""
+        return queue.node.listed and not queue.node.cyclic
+
+    def namespace_labels(self, namespace: str) -> dict[str, str] | None:
+        """None when there is no such namespace."""
+        found = self.catalog.namespaces.get(namespace)
+        return None if found is None else found.metadata.labels or {}
+
+    # -- objects ---------------------------------------------------------------------------------------------------
+
+    def put_cohort(self, view: Cohort) -> bool:
+        """Returns False when its ancestors form a cycle; it is stored nevertheless. Raises quantity.QuantityError."""
+        name = view.metadata.name
+        quotas = cluster_queue.quotas(view.spec.resource_groups)
+        sound = self.hierarchy.put_cohort(name, view.spec.parent_name, quotas)
+        self.hierarchy.cohorts[name].weight = cluster_queue.weight(view.spec.fair_sharing)
+        self.wakeups.note_cohort(name)
+        return sound
+
+    def delete_cohort(self, name: str) -> None:
+        self.hierarchy.delete_cohort(name)
+
+    def put_resource_flavor(self, view: ResourceFlavor) -> None:
+        name = view.metadata.name
+        old = self.catalog.flavors.get(name)
+        row = self.catalog.flavors[name] = FlavorRow(view)
+        self._refresh(self.catalog.users(name))
+        if old is not None and not old.same_nodes(row):
+            self._note_all(self.catalog.users(name))
+
+    def delete_resource_flavor(self, name: str) -> None:
+        if self.catalog.flavors.pop(name, None) is not None:
+            self._refresh(self.catalog.users(name))
+
+    def put_admission_check(self, view: AdmissionCheck) -> None:
+        self.catalog.checks[view.metadata.name] = view
+        self._refresh(self.catalog.users(view.metadata.name))
+
+    def delete_admission_check(self, name: str) -> None:
+        if self.catalog.checks.pop(name, None) is not None:
+            self._refresh(self.catalog.users(name))
+
+    def put_topology(self, view: Topology) -> None:
+        name = view.metadata.name
+        created = name not in self.catalog.topologies
+        self.catalog.topologies[name] = view
+        self._refresh(self.catalog.users_of_topology(name))
+        if created:
+            self._note_all(self.catalog.users_of_topology(name))
+
+    def delete_topology(self, name: str) -> None:
+        if self.catalog.topologies.pop(name, None) is not None:
+            self._refresh(self.catalog.users_of_topology(name))
+
+    def put_namespace(self, view: Namespace) -> None:
+        name = view.metadata.name
+        old = self.namespace_labels(name)
+        self.catalog.namespaces[name] = view
+        labels = view.metadata.labels or NO_LABELS
+        if old == labels:
+            return
+        for queue in self.cluster_queues.values():
+            if queue.takes(labels) and not (old is not None and queue.takes(old)):
+                self.wakeups.note(queue.name)
+
+    def delete_namespace(self, name: str) -> None:
+        self.catalog.namespaces.pop(name, None)
+
+    def put_limit_range(self, view: LimitRange) -> None:
+        self.catalog.limit_ranges[view.metadata.key] = view
+        self.catalog.resum_limits(self.shapes, view.metadata.namespace)
+
+    def delete_limit_range(self, key: Key) -> None:
+        if self.catalog.limit_ranges.pop(key, None) is not None:
+            self.catalog.resum_limits(self.shapes, key.namespace)
+
+    def put_runtime_class(self, view: RuntimeClass) -> None:
+        self.catalog.runtime_classes[view.metadata.name] = view
+        overhead = view.overhead.pod_fixed if view.overhead else None
+        self.shapes.overheads[view.metadata.name] = overhead or {}
+        self.shapes.version += 1
+
+    def delete_runtime_class(self, name: str) -> None:
+        if self.catalog.runtime_classes.pop(name, None) is not None:
+            del self.shapes.overheads[name]
+            self.shapes.version += 1
+
+    def put_priority_class(self, view: PriorityClass) -> None:
+        self.catalog.priority_classes[view.metadata.name] = view
+
+    def delete_priority_class(self, name: str) -> None:
+        self.catalog.priority_classes.pop(name, None)
+
+    def put_node(self, view: Node) -> None:
+        self.catalog.nodes[view.metadata.name] = view
+
+    def delete_node(self, name: str) -> None:
+        self.catalog.nodes.pop(name, None)
+
+    def put_pod(self, view: Pod) -> None:
+        self.catalog.pods[view.metadata.key] = view
+
+    def delete_pod(self, key: Key) -> None:
+        self.catalog.pods.pop(key, None)
+
+    # -- activity --------------------------------------------------------------------------------------------------
+
+    def _note_all(self, queues: list[str]) -> None:
+        for name in queues:
+            self.wakeups.note(name)
+
+    def _refresh(self, queues: list[str]) -> None:
+        """Judge the activity anew; a queue that became active wakes its parked workloads."""
+        for name in queues:
+            before = self._activities.get(name)
+            after = activity.cluster_queue_activity(self.cluster_queues[name], self.catalog.references)
+            self._activities[name] = after
+            self.hierarchy.relist(name, after.active)
+            if before is not None and after.active and not before.active:
+                self.wakeups.note(name)

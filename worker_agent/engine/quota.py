@@ -1,0 +1,199 @@
+"""Quota arithmetic on one node of the cohort tree and its ancestors (spec/engine 6).
+
+Short recursive functions over ints. A node's ``subtree`` quota and ``kept`` part (what a lending limit keeps away from
+the parent) only change with the objects, so they are stored by ``hierarchy``; usage changes with every admission and is
+kept up to date on the whole path here, never summed up again.
+"""
+
+from typing import Final
+
+from worker_agent.engine.resources import Amounts, FlavorResource, minus, plus
+from worker_agent.engine.trial import Journal
+
+
+class Quota:
+    """What one node grants and limits of one FlavorResource; None for a limit is no limit."""
+
+    __slots__ = ("borrowing_limit", "lending_limit", "nominal")
+
+    def __init__(self, nominal: int, borrowing_limit: int | None = None, lending_limit: int | None = None) -> None:
+        self.nominal: Final = nominal
+        self.borrowing_limit: Final = borrowing_limit
+        self.lending_limit: Final = lending_limit
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Quota):
+            return NotImplemented
+        mine = (self.nominal, self.borrowing_limit, self.lending_limit)
+        return mine == (other.nominal, other.borrowing_limit, other.lending_limit)
+
+    def __hash__(self) -> int:
+        return hash((self.nominal, self.borrowing_limit, self.lending_limit))
+
+
+NO_QUOTA: Final = Quota(0)
+
+
+class QuotaNode:
+    """A ClusterQueue (leaf) or a Cohort; ``parent`` is None at a root."""
+
+    __slots__ = ("kept", "name", "parent", "potential", "quotas", "subtree", "usage")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.parent: CohortNode | None = None
+        self.quotas: dict[FlavorResource, Quota] = {}
+        self.subtree: Amounts = {}
+        self.kept: Amounts = {}
+        self.usage: Amounts = {}
+        self.potential: Amounts = {}
+        """Cache of ``potential_available``; emptied whenever the tree's quotas are summed up again."""
+
+    def nominal(self, fr: FlavorResource) -> int:
+        return self.quotas.get(fr, NO_QUOTA).nominal
+
+
+class CohortNode(QuotaNode):
+    """An inner node. Children are kept by name; ``height`` is a cache of ``hierarchy``'s, None while unknown."""
+
+    __slots__ = ("child_cohorts", "child_queues", "explicit", "height", "parent_name", "weight")
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.child_cohorts: dict[str, CohortNode] = {}
+        self.child_queues: dict[str, QueueNode] = {}
+        self.parent_name = ""
+        self.explicit = False
+        self.height: int | None = None
+        self.weight = 1.0
+
+
+class QueueNode(QuotaNode):
+    """A leaf. ``listed``: the cycle sees this ClusterQueue (its quota counts in the cohort either way).
+
+    ``cyclic``: its ancestors form a cycle; then its usage stays its own until the cycle is gone.
+    """
+
+    __slots__ = ("cyclic", "generation", "listed", "weight")
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.generation = 0
+        """Grows when what this queue could allocate may have grown (spec/engine 8.6)."""
+        self.listed = True
+        self.cyclic = False
+        self.weight = 1.0
+
+
+def sum_up(node: QuotaNode, children: list[QuotaNode]) -> None:
+    """Recompute the node's subtree quota and kept part, and a cohort's usage, from its children's."""
+    subtree = {fr: quota.nominal for fr, quota in node.quotas.items()}
+    if isinstance(node, CohortNode):
+        usage: Amounts = {}
+        for child in children:
+            for fr, amount in child.subtree.items():
+                subtree[fr] = plus(subtree.get(fr, 0), minus(amount, child.kept.get(fr, 0)))
+            for fr, amount in child.usage.items():
+                usage[fr] = plus(usage.get(fr, 0), max(0, minus(amount, child.kept.get(fr, 0))))
+        node.usage = {fr: amount for fr, amount in usage.items() if amount}
+    node.subtree = subtree
+    node.kept = {
+        fr: max(0, minus(subtree.get(fr, 0), quota.lending_limit))
+        for fr, quota in node.quotas.items()
+        if quota.lending_limit is not None
+    }
+    node.potential = {}
+
+
+def local_available(node: QuotaNode, fr: FlavorResource) -> int:
+    """What the node can still use of the part it does not lend."""
+    kept = node.kept.get(fr, 0)
+    return max(0, minus(kept, node.usage.get(fr, 0))) if kept else 0
+
+
+def available(node: QuotaNode, fr: FlavorResource) -> int:
+    """What the node can still use, borrowing included. May be negative where a tree is over-admitted."""
+    subtree, usage = node.subtree.get(fr, 0), node.usage.get(fr, 0)
+    if node.parent is None:
+        return minus(subtree, usage)
+    from_parent = available(node.parent, fr)
+    kept = node.kept.get(fr, 0)
+    limit = node.quotas.get(fr, NO_QUOTA).borrowing_limit
+    if limit is not None:
+        used_in_parent = max(0, minus(usage, kept))
+        from_parent = min(from_parent, plus(minus(minus(subtree, kept), used_in_parent), limit))
+    return plus(max(0, minus(kept, usage)), from_parent) if kept else from_parent
+
+
+def exposed(node: QuotaNode, fr: FlavorResource) -> int:
+    """``available`` as a ClusterQueue sees it: never below zero."""
+    return max(0, available(node, fr))
+
+
+def potential_available(node: QuotaNode, fr: FlavorResource) -> int:
+    """The most the node could ever use, if nothing in the tree were in use."""
+    known = node.potential.get(fr)
+    if known is None:
+        known = node.potential[fr] = _potential(node, fr)
+    return known
+
+
+def _potential(node: QuotaNode, fr: FlavorResource) -> int:
+    subtree = node.subtree.get(fr, 0)
+    if node.parent is None:
+        return subtree
+    amount = plus(node.kept.get(fr, 0), potential_available(node.parent, fr))
+    limit = node.quotas.get(fr, NO_QUOTA).borrowing_limit
+    return amount if limit is None else min(amount, plus(subtree, limit))
+
+
+def borrows(node: QuotaNode, fr: FlavorResource, amount: int = 0) -> bool:
+    """Whether the node's usage with ``amount`` more goes beyond its own quota (a cohort's: its subtree's)."""
+    own = node.subtree.get(fr, 0) if isinstance(node, CohortNode) else node.nominal(fr)
+    return own < plus(node.usage.get(fr, 0), amount)
+
+
+def fits(node: QuotaNode, amounts: Amounts) -> bool:
+    """Whether all of it is available to the ClusterQueue at once."""
+    return all(exposed(node, fr) >= amount for fr, amount in amounts.items())
+
+
+def add_usage(node: QuotaNode, fr: FlavorResource, amount: int, journal: Journal) -> None:
+    """Use ``amount`` more; what exceeds the kept part spills over to the parent."""
+    spare = local_available(node, fr)
+    _set_usage(node, fr, plus(node.usage.get(fr, 0), amount), journal)
+    if node.parent is not None and amount > spare:
+        add_usage(node.parent, fr, minus(amount, spare), journal)
+
+
+def remove_usage(node: QuotaNode, fr: FlavorResource, amount: int, journal: Journal) -> None:
+    """Give ``amount`` back; first what lies in the parent."""
+    used = node.usage.get(fr, 0)
+    in_parent = minus(used, node.kept.get(fr, 0))
+    _set_usage(node, fr, minus(used, amount), journal)
+    if in_parent > 0 and node.parent is not None:
+        remove_usage(node.parent, fr, min(amount, in_parent), journal)
+
+
+def add_all(node: QueueNode, amounts: Amounts, journal: Journal) -> None:
+    """What a workload uses, added to its ClusterQueue and on from there."""
+    for fr, amount in amounts.items():
+        if node.cyclic:
+            _set_usage(node, fr, plus(node.usage.get(fr, 0), amount), journal)
+        else:
+            add_usage(node, fr, amount, journal)
+
+
+def remove_all(node: QueueNode, amounts: Amounts, journal: Journal) -> None:
+    for fr, amount in amounts.items():
+        if node.cyclic:
+            _set_usage(node, fr, minus(node.usage.get(fr, 0), amount), journal)
+        else:
+            remove_usage(node, fr, amount, journal)
+
+
+def _set_usage(node: QuotaNode, fr: FlavorResource, amount: int, journal: Journal) -> None:
+    if amount:
+        journal.put(node.usage, fr, amount)
+    else:
+        journal.drop(node.usage, fr)

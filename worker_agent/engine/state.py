@@ -1,0 +1,386 @@
+"""ClusterState: the live world of one cluster, kept incrementally, owned by one thread.
+
+Objects come in by ``put_*`` and ``delete_*``; queues, reservations and the quota tree follow at once, so a cycle finds
+everything ready and rebuilds nothing. The cycle works on this state: what it only tries lies inside
+``with state.trial()``, what it decides is entered by ``assume`` and ``requeue``. Instants are timezone-aware datetimes
+at this border and int microseconds inside.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+
+from worker_agent.api import timestamps
+from worker_agent.api.cluster_queue import ClusterQueue
+from worker_agent.api.document import Document
+from worker_agent.api.local_queue import LocalQueue
+from worker_agent.api.meta import Key
+from worker_agent.api.workload import Admission, Workload
+from worker_agent.engine import cluster_queue, conditions, quota, view, workload_info
+from worker_agent.engine.cluster_queue import ClusterQueueRow, LocalQueueRow
+from worker_agent.engine.conditions import Phase
+from worker_agent.engine.pending import PendingQueue
+from worker_agent.engine.policy import Policy
+from worker_agent.engine.queue_state import QueueState
+from worker_agent.engine.requeue_reason import RequeueReason
+from worker_agent.engine.resources import Amounts
+from worker_agent.engine.workload_info import PodSetRow, WorkloadRow
+
+_HOLDING = (Phase.RESERVED, Phase.ADMITTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A workload whose turn it is, and the ClusterQueue that offers it."""
+
+    row: WorkloadRow
+    cluster_queue: str
+    second_pass: bool = False
+
+    @property
+    def key(self) -> Key:
+        return self.row.key
+
+
+class ClusterState(QueueState):
+    """All of it. Methods that take ``now`` expect it not to go backwards."""
+
+    def __init__(self, policy: Policy) -> None:
+        super().__init__(policy)
+        self.rows: dict[Key, WorkloadRow] = {}
+        """Every Workload that is neither finished nor deactivated."""
+        self.unready: dict[Key, None] = {}
+        """Workloads that hold quota without PodsReady."""
+        self.cycle = 0
+        self._by_queue: dict[Key, dict[Key, None]] = {}
+        self._homeless: dict[str, dict[Key, None]] = {}
+        """Reservations in ClusterQueues that are not known (yet)."""
+        self._pops = 0
+        self._clock = 0
+
+    # -- ClusterQueues and LocalQueues -----------------------------------------------------------------------------
+
+    def put_cluster_queue(self, view: ClusterQueue) -> bool:
+        """Returns False when its cohorts form a cycle; it is stored nevertheless. Raises quantity.QuantityError."""
+        name = view.metadata.name
+        quotas = cluster_queue.quotas(view.spec.resource_groups)
+        old = self.cluster_queues.get(name)
+        changed = old is None or old.view.spec != view.spec
+        sound = self.hierarchy.put_queue(name, view.spec.cohort_name, quotas)
+        if old is None:
+            row = self.cluster_queues[name] = ClusterQueueRow(view, self.hierarchy.queues[name])
+            self.pending[name] = PendingQueue(name, row.strict, self.policy)
+        else:
+            row = old
+            self.catalog.delist(row)
+            row.adopt(view)
+            self.pending[name].strict = row.strict
+        self.catalog.enlist(row)
+        if old is None:
+            self._settle(row)
+        self._refresh([name])
+        if changed:
+            self.wakeups.note(name)
+        return sound
+
+    def delete_cluster_queue(self, name: str) -> None:
+        row = self.cluster_queues.pop(name, None)
+        if row is None:
+            return
+        for reservation in list(row.reservations.values()):
+            quota.remove_all(row.node, reservation.usage, self.journal)
+            self._homeless.setdefault(name, {})[reservation.key] = None
+        for key in [order.key for order in self.pending.pop(name).waiting()]:
+            self.rows[key].queued_in = ""
+        self.catalog.delist(row)
+        self.hierarchy.delete_queue(name)
+        self._activities.pop(name, None)
+
+    def put_local_queue(self, view: LocalQueue) -> None:
+        row = LocalQueueRow(view)
+        old = self.local_queues.get(row.key)
+        self.local_queues[row.key] = row
+        if old is None or (old.stopped, old.cluster_queue) != (row.stopped, row.cluster_queue):
+            self._offer_all(row.key)
+
+    def delete_local_queue(self, key: Key) -> None:
+        if self.local_queues.pop(key, None) is not None:
+            self._offer_all(key)
+
+    def _settle(self, row: ClusterQueueRow) -> None:
+        """A ClusterQueue appeared: its reservations count from now on, its LocalQueues' workloads queue up."""
+        for key in self._homeless.pop(row.name, ()):
+            reservation = self.rows[key]
+            row.hold(reservation, reservation.phase == Phase.ADMITTED)
+            quota.add_all(row.node, reservation.usage, self.journal)
+        for queue in self.local_queues.values():
+            if queue.cluster_queue == row.name:
+                self._offer_all(queue.key)
+
+    # -- Workloads -------------------------------------------------------------------------------------------------
+
+    def put_workload(self, workload: Workload, now: datetime) -> None:
+        """Take over a Workload as it stands: it queues, holds quota or leaves (spec/engine 5.10)."""
+        self._clock = timestamps.micros(now)
+        old = self.rows.get(workload.metadata.key)
+        if old is not None and old.uid != workload.metadata.uid and old.observed:
+            self.delete_workload(old.key, now)
+            old = None
+        phase = conditions.phase(workload)
+        if phase == Phase.GONE:
+            if old is not None:
+                self._remove(old)
+            return
+        if old is not None and old.assumed and phase == Phase.PENDING:
+            # Our write is on its way; until it shows, or fails, the reservation stands.
+            old.workload = workload
+            old.observed = True
+            return
+        row = workload_info.build(workload, self.shapes)
+        if row.phase == Phase.PENDING:
+            self._to_queue(row, old)
+        else:
+            self._to_quota(row, old)
+
+    def delete_workload(self, key: Key, now: datetime) -> None:
+        self._clock = timestamps.micros(now)
+        row = self.rows.get(key)
+        if row is not None:
+            self._remove(row)
+
+    def _to_queue(self, row: WorkloadRow, old: WorkloadRow | None) -> None:
+        if old is not None and old.phase in _HOLDING:
+            self._release(old)
+            self._unlist(old)
+            self._know(row)
+            self._note_queue_of(row)
+            due = conditions.requeue_time(row.workload)
+            if due is None or due <= self._clock:
+                self._offer(row)
+            return
+        if old is not None:
+            if self.policy.preserve_scan_progress and old.hash == row.hash:
+                row.scan = old.scan
+            row.queued_in = old.queued_in
+            if old.queue != row.queue:
+                self._withdraw(row)
+                self._unlist(old)
+        self._know(row)
+        self._offer(row)
+
+    def _to_quota(self, row: WorkloadRow, old: WorkloadRow | None) -> None:
+        if old is not None:
+            self._withdraw(old)
+            self._unlist(old)
+            if old.phase in _HOLDING:
+                self._release(old)
+                if _frees_quota(old, row):
+                    self._note_queue_of(row)
+        self._know(row)
+        self._hold(row)
+
+    def _remove(self, row: WorkloadRow) -> None:
+        self._withdraw(row)
+        if row.phase in _HOLDING:
+            self._release(row)
+        self._unlist(row)
+        del self.rows[row.key]
+        self._note_queue_of(row)
+
+    def _know(self, row: WorkloadRow) -> None:
+        self.rows[row.key] = row
+        self._by_queue.setdefault(row.queue, {})[row.key] = None
+
+    def _unlist(self, row: WorkloadRow) -> None:
+        listed = self._by_queue.get(row.queue)
+        if listed is not None:
+            listed.pop(row.key, None)
+            if not listed:
+                del self._by_queue[row.queue]
+
+    def _note_queue_of(self, row: WorkloadRow) -> None:
+        queue = self.local_queues.get(row.queue)
+        if queue is not None:
+            self.wakeups.note(queue.cluster_queue)
+
+    # -- queueing --------------------------------------------------------------------------------------------------
+
+    def pending_queue_of(self, row: WorkloadRow) -> PendingQueue | None:
+        """Where the workload may wait now; None while its LocalQueue is missing or stopped, or leads nowhere."""
+        queue = self.local_queues.get(row.queue)
+        if queue is None or queue.stopped:
+            return None
+        return self.pending.get(queue.cluster_queue)
+
+    def _offer(self, row: WorkloadRow) -> None:
+        """Put a pending workload where it belongs, or take it out of its queue."""
+        target = self.pending_queue_of(row) if conditions.queueable(row.workload, self.policy) else None
+        if row.queued_in and (target is None or target.name != row.queued_in):
+            self._withdraw(row)
+        if target is not None:
+            target.push(row, self._clock)
+
+    def _offer_all(self, queue: Key) -> None:
+        for key in list(self._by_queue.get(queue, ())):
+            row = self.rows[key]
+            if row.phase == Phase.PENDING:
+                self._offer(row)
+
+    def _withdraw(self, row: WorkloadRow) -> None:
+        if row.queued_in in self.pending:
+            self.pending[row.queued_in].delete(row.key)
+        row.queued_in = ""
+
+    def heads(self, now: datetime) -> list[Head]:
+        """One workload per active ClusterQueue that has any; they are in flight until the cycle settles them."""
+        self._clock = timestamps.micros(now)
+        ready = [queue for queue in self.pending.values() if queue.has_active and self._activities[queue.name].active]
+        if not ready:
+            return []
+        self._pops += 1
+        popped = [(queue.pop(), queue.name) for queue in ready]
+        return [Head(row, name) for row, name in popped if row is not None]
+
+    def requeue(self, row: WorkloadRow, reason: RequeueReason, status_reason: str = "") -> None:
+        """Give a head back (spec/engine 5.4). The newest object decides; one that may not queue any more is left out."""
+        newest = self.rows.get(row.key)
+        if newest is None or newest.phase in _HOLDING:
+            return
+        if newest is not row and newest.hash == row.hash:
+            newest.scan = row.scan
+        if newest.shape_version != self.shapes.version:
+            newest = self._rebuilt(newest)
+        queue = self.pending_queue_of(newest)
+        if queue is None or not conditions.queueable(newest.workload, self.policy):
+            self._withdraw(newest)
+            return
+        if newest.queued_in not in ("", queue.name):
+            self._withdraw(newest)
+        queue.requeue(newest, reason, self._clock, self._pops)
+        if self.policy.equivalence_hashing:
+            queue.park_alike(newest, reason, status_reason)
+
+    def _rebuilt(self, row: WorkloadRow) -> WorkloadRow:
+        """LimitRanges or runtime classes changed since the row was built."""
+        fresh = workload_info.build(row.workload, self.shapes)
+        fresh.scan, fresh.queued_in = row.scan, row.queued_in
+        self._know(fresh)
+        return fresh
+
+    def flush_requeues(self, now: datetime) -> bool:
+        """Move parked workloads whose wake-up was noted back to their active queues; returns whether any moved."""
+        self._clock = timestamps.micros(now)
+        moved = False
+        for name in self.wakeups.take(self.hierarchy):
+            moved |= self.pending[name].flush(self._clock, self._pops, self._namespace_admits(name))
+        return moved
+
+    def _namespace_admits(self, name: str) -> Callable[[WorkloadRow], bool]:
+        queue = self.cluster_queues[name]
+
+        def admits(row: WorkloadRow) -> bool:
+            labels = self.namespace_labels(row.key.namespace)
+            return labels is not None and queue.takes(labels)
+
+        return admits
+
+    # -- quota -----------------------------------------------------------------------------------------------------
+
+    def trial(self) -> AbstractContextManager[None]:
+        """Everything the quota methods below change inside the block is undone on leaving it."""
+        return self.journal.trial()
+
+    def add_usage(self, queue: ClusterQueueRow, usage: Amounts) -> None:
+        quota.add_all(queue.node, usage, self.journal)
+
+    def remove_reservation(self, row: WorkloadRow) -> None:
+        """Inside a trial: as if the workload had gone."""
+        queue = self.cluster_queues[row.reserved_in]
+        self.journal.drop(queue.reservations, row.key)
+        quota.remove_all(queue.node, row.usage, self.journal)
+
+    def restore_reservation(self, row: WorkloadRow) -> None:
+        """Inside a trial: undo ``remove_reservation``."""
+        queue = self.cluster_queues[row.reserved_in]
+        self.journal.put(queue.reservations, row.key, row)
+        quota.add_all(queue.node, row.usage, self.journal)
+
+    def assume(self, row: WorkloadRow, queue: str, pod_sets: Sequence[PodSetRow], admitted: bool) -> None:
+        """Reserve quota for a head ahead of the write that says so; ``forget`` undoes it."""
+        self._withdraw(row)
+        row.phase = Phase.ADMITTED if admitted else Phase.RESERVED
+        row.assumed = True
+        row.reserved_in = queue
+        row.pod_sets = tuple(pod_sets)
+        row.usage = workload_info.usage_of(row.pod_sets)
+        self._know(row)
+        self._hold(row)
+
+    def assume_admission(self, workload: Workload, admission: Document, now: datetime) -> None:
+        """Count room as taken by a workload that does not show it yet, or does not exist here yet."""
+        self._clock = timestamps.micros(now)
+        old = self.rows.get(workload.metadata.key)
+        if old is not None and old.phase in _HOLDING:
+            return
+        row = workload_info.build(workload, self.shapes)
+        row.observed = old is not None
+        if old is not None:
+            self._withdraw(old)
+            self._unlist(old)
+        workload_info.reserve(row, msgspec.convert(admission, Admission), {})
+        row.phase, row.assumed = Phase.RESERVED, True
+        self._know(row)
+        self._hold(row)
+
+    def forget(self, key: Key, now: datetime) -> None:
+        """The write of an assumed admission failed: give the quota back and let the workload try again."""
+        self._clock = timestamps.micros(now)
+        row = self.rows.get(key)
+        if row is None or not row.assumed:
+            return
+        self._release(row)
+        if not row.observed:
+            self._unlist(row)
+            del self.rows[key]
+            return
+        fresh = workload_info.build(row.workload, self.shapes)
+        fresh.scan = row.scan
+        self._know(fresh)
+        self.requeue(fresh, RequeueReason.FAILED_AFTER_NOMINATION)
+
+    def _hold(self, row: WorkloadRow) -> None:
+        if not conditions.pods_ready(row.workload):
+            self.unready[row.key] = None
+        queue = self.cluster_queues.get(row.reserved_in)
+        if queue is None:
+            self._homeless.setdefault(row.reserved_in, {})[row.key] = None
+            return
+        queue.hold(row, row.phase == Phase.ADMITTED)
+        quota.add_all(queue.node, row.usage, self.journal)
+
+    def _release(self, row: WorkloadRow) -> None:
+        self.unready.pop(row.key, None)
+        queue = self.cluster_queues.get(row.reserved_in)
+        if queue is None:
+            self._homeless.get(row.reserved_in, {}).pop(row.key, None)
+            return
+        queue.release(row, row.phase == Phase.ADMITTED)
+        quota.remove_all(queue.node, row.usage, self.journal)
+        # What is given back may be what a stopped flavor scan waited for.
+        queue.node.generation += 1
+
+    def publish(self, now: datetime) -> "view.EngineView":
+        """An immutable picture of queues, usage and positions for whoever reads beside the engine thread."""
+        return view.publish(self, now)
+
+
+def _frees_quota(old: WorkloadRow, new: WorkloadRow) -> bool:
+    """Changes of a workload that keeps its reservation but may let others in."""
+    return (
+        new.phase == Phase.ADMITTED
+        and old.phase == Phase.ADMITTED
+        and old.workload.status.reclaimable_pods != new.workload.status.reclaimable_pods
+    ) or old.priority != new.priority

@@ -1,0 +1,1 @@
+"""Topology aware scheduling: on which nodes pods run. The cycle knows only the protocol in ``placement``."""

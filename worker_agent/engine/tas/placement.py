@@ -1,0 +1,54 @@
+"""The seam between the cycle and topology placement.
+
+``NoPlacement`` knows no nodes: a flavor with a topology takes no pod set, a pod set with a topology request no flavor
+without one.
+"""
+
+from collections.abc import Mapping
+from typing import Final, Protocol
+
+from worker_agent.engine.assignment import Assignment
+from worker_agent.engine.cluster_queue import ClusterQueueRow
+from worker_agent.engine.flavor_row import FlavorRow
+from worker_agent.engine.preemption.search import Preemptor
+from worker_agent.engine.workload_info import PodSetRow
+
+
+class Placement(Protocol):
+    def mismatch(
+        self, pod_set: PodSetRow, flavor: FlavorRow, queue: ClusterQueueRow, flavors: Mapping[str, FlavorRow]
+    ) -> str:
+        """Why the flavor cannot take the pod set's topology request; empty when it can."""
+
+    def place(self, preemptor: Preemptor, assignment: Assignment) -> None:
+        """Find nodes for an assignment that has its flavors; may lower its mode (spec/engine 8.8)."""
+
+    def fits(self, preemptor: Preemptor, assignment: Assignment) -> bool:
+        """Whether the placement still finds its room on the state as it is now."""
+
+
+class NoPlacement:
+    def mismatch(
+        self, pod_set: PodSetRow, flavor: FlavorRow, queue: ClusterQueueRow, flavors: Mapping[str, FlavorRow]
+    ) -> str:
+        if not asks_for_topology(pod_set, queue, flavors):
+            return f'Flavor "{flavor.name}" supports only TopologyAwareScheduling' if flavor.topology else ""
+        if not flavor.topology:
+            return f'Flavor "{flavor.name}" does not support TopologyAwareScheduling'
+        return f'Flavor "{flavor.name}" information missing in TAS cache'
+
+    def place(self, preemptor: Preemptor, assignment: Assignment) -> None:
+        return
+
+    def fits(self, preemptor: Preemptor, assignment: Assignment) -> bool:
+        return True
+
+
+def asks_for_topology(pod_set: PodSetRow, queue: ClusterQueueRow, flavors: Mapping[str, FlavorRow]) -> bool:
+    """Explicitly, or because every flavor of the queue has a topology."""
+    if pod_set.topology_request is not None:
+        return True
+    return bool(queue.flavors) and all(name in flavors and flavors[name].topology for name in queue.flavors)
+
+
+NO_PLACEMENT: Final = NoPlacement()

@@ -1,0 +1,208 @@
+"""A Workload reduced to a row: what it asks for, how it ranks, what it uses (spec/engine 3 and 4).
+
+Rows are built once per change of the object and then only read; the object's typed view stays beside them. Totals are
+ints, already multiplied by the number of pods.
+"""
+
+from hashlib import sha256
+from typing import Any, Final
+
+import msgspec
+
+from worker_agent.api import names, quantity, timestamps
+from worker_agent.api.meta import Key
+from worker_agent.api.workload import Admission, PodSet, PodSetAssignment, PodSetTopologyRequest, Workload
+from worker_agent.engine import conditions, resources
+from worker_agent.engine.conditions import Phase
+from worker_agent.engine.pod_shape import PodShape, ShapeSource
+from worker_agent.engine.policy import Policy
+from worker_agent.engine.resources import Amounts, Requests
+from worker_agent.engine.scan import ScanState
+
+UNKNOWN_HASH: Final = "unknown"
+"""A scheduling hash that is equal to none, not even itself."""
+
+
+class PodSetRow:
+    """One pod set: ``count`` pods (after reclaim) that together ask for ``requests``."""
+
+    __slots__ = ("count", "flavors", "min_count", "name", "requests", "shape", "topology_request")
+
+    def __init__(self, pod_set: PodSet, shape: PodShape, count: int) -> None:
+        self.name: str = pod_set.name
+        self.shape = shape
+        self.count = count
+        self.min_count: int | None = pod_set.min_count
+        self.topology_request: PodSetTopologyRequest | None = pod_set.topology_request
+        self.requests: Requests = {name: amount * count for name, amount in shape.requests.items()}
+        self.flavors: dict[str, str] = {}
+        """Resource -> flavor, once quota is reserved."""
+
+    def assign(self, flavors: dict[str, str], requests: Requests, count: int) -> None:
+        """Put an admission's figures in place of the template's."""
+        self.flavors, self.requests, self.count = flavors, requests, count
+
+    @property
+    def group(self) -> str | None:
+        return self.topology_request.pod_set_group_name if self.topology_request else None
+
+    def scaled(self, count: int) -> Requests:
+        """What ``count`` of its pods ask for together."""
+        return {name: amount * count for name, amount in self.shape.requests.items()}
+
+
+class WorkloadRow:
+    """One Workload. ``problem`` is set when its templates cannot be read; such a row is never nominated."""
+
+    __slots__ = (
+        "assumed",
+        "created",
+        "evicted",
+        "hash",
+        "key",
+        "observed",
+        "order_time",
+        "phase",
+        "pod_sets",
+        "priority",
+        "problem",
+        "queue",
+        "queued_in",
+        "reserved_in",
+        "scan",
+        "shape_version",
+        "uid",
+        "usage",
+        "workload",
+    )
+
+    def __init__(self, workload: Workload, policy: Policy) -> None:
+        metadata = workload.metadata
+        self.workload = workload
+        self.key: Key = metadata.key
+        self.uid: str = metadata.uid
+        self.queue: Key = Key(metadata.namespace, workload.spec.queue_name)
+        self.created: int = timestamps.micros(metadata.creation_timestamp)
+        self.priority: int = effective_priority(workload, policy)
+        self.order_time: int = queue_order_time(workload, policy)
+        self.phase: Phase = conditions.phase(workload)
+        self.evicted: bool = conditions.is_evicted(workload)
+        self.assumed = False
+        """Quota is reserved in the state only; the object does not show it yet."""
+        self.observed = True
+        """The object exists as far as this state was told; False for room assumed ahead of its creation."""
+        self.reserved_in = ""
+        """ClusterQueue in which it holds quota."""
+        self.queued_in = ""
+        """ClusterQueue in whose pending queue it waits."""
+        self.usage: Amounts = {}
+        self.pod_sets: tuple[PodSetRow, ...] = ()
+        self.hash: str = UNKNOWN_HASH
+        self.scan: ScanState | None = None
+        self.shape_version = -1
+        self.problem = ""
+
+
+def effective_priority(workload: Workload, policy: Policy) -> int:
+    base = workload.spec.priority or 0
+    if not policy.priority_boost:
+        return base
+    try:
+        return base + int(workload.metadata.annotation(names.PRIORITY_BOOST_ANNOTATION) or 0)
+    except ValueError:
+        return base
+
+
+def queue_order_time(workload: Workload, policy: Policy) -> int:
+    """The instant by which it ranks among equals, in microseconds (spec/engine 5.2)."""
+    evicted = workload.condition(names.EVICTED)
+    if evicted is not None and evicted.is_true:
+        if policy.eviction_timestamp and evicted.reason == names.EVICTED_PODS_READY_TIMEOUT:
+            return conditions.transition_time(evicted)
+        if evicted.reason == names.EVICTED_ADMISSION_CHECK:
+            return conditions.transition_time(evicted)
+    if not policy.sort_priority_within_cohort:
+        preempted = workload.condition(names.PREEMPTED)
+        if preempted is not None and preempted.is_true and preempted.reason == names.IN_COHORT_RECLAIM_WHILE_BORROWING:
+            return conditions.transition_time(preempted) + 1000
+    return timestamps.micros(workload.metadata.creation_timestamp)
+
+
+def build(workload: Workload, source: ShapeSource) -> WorkloadRow:
+    """The row of a Workload as it stands: totals of a pending one, usage of one that holds quota."""
+    row = WorkloadRow(workload, source.policy)
+    row.shape_version = source.version
+    try:
+        shapes = [source.shape(pod_set.template, row.key.namespace) for pod_set in workload.spec.pod_sets]
+        reclaimed = _reclaimed(workload, source.policy)
+        row.pod_sets = tuple(
+            PodSetRow(pod_set, shape, max(0, pod_set.count - reclaimed.get(pod_set.name, 0)))
+            for pod_set, shape in zip(workload.spec.pod_sets, shapes, strict=True)
+        )
+        admission = workload.status.admission
+        if row.phase in (Phase.RESERVED, Phase.ADMITTED) and admission is not None:
+            reserve(row, admission, reclaimed)
+    except (quantity.QuantityError, msgspec.ValidationError) as error:
+        row.problem = str(error)
+        return row
+    if row.phase == Phase.PENDING and source.policy.equivalence_hashing:
+        row.hash = scheduling_hash(row, source.policy)
+    return row
+
+
+def _reclaimed(workload: Workload, policy: Policy) -> dict[str, int]:
+    if not policy.reclaimable_pods:
+        return {}
+    return {entry.name: entry.count for entry in workload.status.reclaimable_pods or ()}
+
+
+def reserve(row: WorkloadRow, admission: Admission, reclaimed: dict[str, int]) -> None:
+    """Put an admission's figures in place of the templates' (spec/engine 3.3). Raises quantity.QuantityError."""
+    row.reserved_in = admission.cluster_queue
+    spec_counts = {pod_set.name: pod_set.count for pod_set in row.workload.spec.pod_sets}
+    assignments = {assignment.name: assignment for assignment in admission.pod_set_assignments}
+    for pod_set in row.pod_sets:
+        assignment = assignments.get(pod_set.name)
+        if assignment is not None:
+            left = max(0, spec_counts[pod_set.name] - reclaimed.get(pod_set.name, 0))
+            _assign(pod_set, assignment, spec_counts[pod_set.name], left)
+    row.usage = usage_of(row.pod_sets)
+
+
+def _assign(pod_set: PodSetRow, assignment: PodSetAssignment, spec_count: int, left: int) -> None:
+    """``left`` pods remain after reclaim; fewer than admitted scale the usage down, more leave it alone."""
+    count = assignment.count if assignment.count is not None else spec_count
+    requests = resources.parse(assignment.resource_usage)
+    if left < count:
+        requests = {name: amount // count * left for name, amount in requests.items()}
+        count = left
+    pod_set.assign(dict(assignment.flavors or {}), requests, count)
+
+
+def usage_of(pod_sets: tuple[PodSetRow, ...]) -> Amounts:
+    """Per FlavorResource; resources without a flavor count for nothing."""
+    usage: Amounts = {}
+    for pod_set in pod_sets:
+        for resource, flavor in pod_set.flavors.items():
+            fr = (flavor, resource)
+            usage[fr] = resources.plus(usage.get(fr, 0), pod_set.requests.get(resource, 0))
+    return usage
+
+
+def scheduling_hash(row: WorkloadRow, policy: Policy) -> str:
+    """Equal for workloads between which no decision of the cycle can differ (spec/engine 5.6)."""
+    parts: list[Any] = [row.priority]
+    for pod_set in row.pod_sets:
+        parts.append(
+            (
+                pod_set.name,
+                msgspec.Raw(pod_set.shape.digest),
+                pod_set.count,
+                pod_set.requests,
+                pod_set.min_count,
+                pod_set.topology_request,
+            )
+        )
+    if policy.concurrent_admission:
+        parts.append(row.workload.metadata.annotation(names.ALLOWED_FLAVORS_ANNOTATION))
+    return sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()[:16]
