@@ -11,7 +11,7 @@ from worker_agent.api.meta import Key
 from worker_agent.api.resource_type import ResourceType
 from worker_agent.kube import informer
 from worker_agent.kube.informer import Event, Informer
-from worker_agent.kube.watch import is_newer, read_head
+from worker_agent.kube.watch import is_newer
 
 
 class KnownObjects:
@@ -39,9 +39,10 @@ class KnownObjects:
         if written is not None:
             return written
         source = self._informers.get(resource)
-        if source is None or key not in source:
+        item = None if source is None else source.get(key)
+        if source is None or item is None:
             return None
-        return informer.document(source.raw(key))
+        return item if isinstance(item, dict) else informer.document(source.raw(key))
 
     def documents(self, resource: ResourceType, index: str, value: str) -> Iterator[Document]:
         """Objects that the informer's index finds, each in its newest version, and those we just created."""
@@ -87,7 +88,10 @@ def _version(document: Document) -> str:
 
 
 def _version_at(source: Informer[Any], key: Key) -> str:
-    return read_head(source.raw(key)).metadata.resource_version
+    item = source.get(key)
+    if item is None:
+        return ""
+    return _version(item) if isinstance(item, dict) else str(item.metadata.resource_version)
 
 
 def _key(item: Any) -> Key:

@@ -1,0 +1,182 @@
+"""The engine's own loop, one step at a time: take messages, wake parked Workloads, run a cycle, publish the view.
+
+``EngineWork`` belongs to whoever calls ``step``: a thread (``engine_thread``), a task of the event loop on virtual
+time, or a test. It is the only code that touches ClusterState.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from worker_agent.api import resource_type as kinds
+from worker_agent.api.resource_type import ResourceType
+from worker_agent.controllers.engine_messages import Ask, Forget, Message, Put, Remove
+from worker_agent.engine import cycle
+from worker_agent.engine.plan import Plan
+from worker_agent.engine.policy import Policy
+from worker_agent.engine.state import ClusterState
+from worker_agent.engine.view import EngineView
+from worker_agent.kube.clock import Clock
+
+log = logging.getLogger(__name__)
+
+FIRST_BACKOFF: Final = 0.001
+LONGEST_BACKOFF: Final = 0.010
+"""Seconds between cycles that admitted nothing: 1, 2, 4, 8, 10, 10 ... ms (spec/engine 1.2)."""
+
+REQUEUE_BATCH: Final = 1.0
+"""Seconds in which wake-ups of parked Workloads are gathered (spec/engine 5.9)."""
+
+_NOUNS: Final[dict[ResourceType, str]] = {
+    kinds.WORKLOADS: "workload",
+    kinds.CLUSTER_QUEUES: "cluster_queue",
+    kinds.COHORTS: "cohort",
+    kinds.RESOURCE_FLAVORS: "resource_flavor",
+    kinds.LOCAL_QUEUES: "local_queue",
+    kinds.NAMESPACES: "namespace",
+    kinds.ADMISSION_CHECKS: "admission_check",
+    kinds.TOPOLOGIES: "topology",
+    kinds.PRIORITY_CLASSES: "priority_class",
+    kinds.LIMIT_RANGES: "limit_range",
+    kinds.RUNTIME_CLASSES: "runtime_class",
+    kinds.NODES: "node",
+    kinds.PODS: "pod",
+}
+"""What ClusterState calls each kind in ``put_...`` and ``delete_...``."""
+
+KINDS: Final = tuple(_NOUNS)
+"""What the engine wants to know of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pacing:
+    """Seconds. Zero ``requeue_batch`` wakes parked Workloads at once (tests, replay)."""
+
+    requeue_batch: float = REQUEUE_BATCH
+    first_backoff: float = FIRST_BACKOFF
+    longest_backoff: float = LONGEST_BACKOFF
+
+
+class EngineWork:
+    """Owns one ClusterState. ``on_plan`` and ``on_view`` are called from within ``step``."""
+
+    def __init__(
+        self,
+        state: ClusterState,
+        policy: Policy,
+        clock: Clock,
+        *,
+        pacing: Pacing | None = None,
+        on_plan: Callable[[Plan, float], None] = lambda plan, seconds: None,
+        on_view: Callable[[EngineView], None] = lambda view: None,
+    ) -> None:
+        self.cycles = 0
+        self._state = state
+        self._policy = policy
+        self._clock = clock
+        self._pacing = pacing or Pacing()
+        self._on_plan = on_plan
+        self._on_view = on_view
+        self._backoff = 0.0
+        self._flush_at: float | None = None
+        self._last_outcome: Any = None
+
+    def step(self, messages: deque[Message]) -> float | None:
+        """Take all messages, then run at most one cycle. Returns the seconds to wait; None: until a message."""
+        moment = self._clock.monotonic()
+        taken = self._take(messages)
+        if self._flush_at is None and self._state.wakeups:
+            self._flush_at = moment + self._pacing.requeue_batch
+        flushed = self._flush_at is not None and moment >= self._flush_at
+        if flushed:
+            self._flush_at = None
+            self._state.flush_requeues(self._clock.now())
+        if taken or flushed:
+            self._backoff, self._last_outcome = 0.0, None
+        wait = self._cycle()
+        return self._earliest(wait)
+
+    def _take(self, messages: deque[Message]) -> int:
+        count = 0
+        while messages:
+            message = messages.popleft()
+            count += not isinstance(message, Ask)
+            try:
+                self._handle(message)
+            except Exception:
+                # One object that the state cannot take must not stop the queues of everybody else.
+                log.exception("engine: %s could not be taken in", _describe(message))
+        return count
+
+    def _handle(self, message: Message) -> None:
+        if isinstance(message, Put):
+            self._put(message)
+        elif isinstance(message, Remove):
+            self._remove(message)
+        elif isinstance(message, Forget):
+            self._state.forget(message.key, self._clock.now())
+        else:
+            self._answer(message)
+
+    def _put(self, message: Put) -> None:
+        if message.resource is kinds.WORKLOADS:
+            self._state.put_workload(message.object, self._clock.now())
+        else:
+            getattr(self._state, f"put_{_NOUNS[message.resource]}")(message.object)
+
+    def _remove(self, message: Remove) -> None:
+        if message.resource is kinds.WORKLOADS:
+            self._state.delete_workload(message.key, self._clock.now())
+        else:
+            name = message.key if message.resource.namespaced else message.key.name
+            getattr(self._state, f"delete_{_NOUNS[message.resource]}")(name)
+
+    def _answer(self, ask: Ask) -> None:
+        try:
+            result = ask.question(self._state, self._policy, self._clock.now())
+        except Exception as error:
+            ask.answer(None, error)
+        else:
+            ask.answer(result, None)
+
+    def _cycle(self) -> float | None:
+        """One cycle when there is something to try; the pause after it, None to wait for a message."""
+        heads = self._state.heads(self._clock.now())
+        if not heads:
+            self._publish()
+            return None
+        started = self._clock.monotonic()
+        plan = cycle.run_cycle(self._state, heads, self._policy, self._clock.now())
+        seconds = self._clock.monotonic() - started
+        self.cycles += 1
+        self._publish()
+        self._on_plan(plan, seconds)
+        if plan.progressed:
+            self._backoff, self._last_outcome = 0.0, None
+            return 0.0
+        return self._pause(plan)
+
+    def _pause(self, plan: Plan) -> float | None:
+        outcome = [(step.key, step.reason, step.message) for step in plan]
+        if outcome == self._last_outcome and self._backoff >= self._pacing.longest_backoff:
+            # The same input gives the same plan: nothing will change until somebody tells us something.
+            return None
+        self._last_outcome = outcome
+        self._backoff = min(max(self._backoff * 2, self._pacing.first_backoff), self._pacing.longest_backoff)
+        return self._backoff
+
+    def _publish(self) -> None:
+        self._on_view(self._state.publish(self._clock.now()))
+
+    def _earliest(self, wait: float | None) -> float | None:
+        moment = self._clock.monotonic()
+        flush = None if self._flush_at is None else max(0.0, self._flush_at - moment)
+        return min((time for time in (wait, flush) if time is not None), default=None)
+
+
+def _describe(message: Message) -> str:
+    if isinstance(message, Put):
+        return f"{message.resource.kind} {message.object.metadata.key}"
+    return str(message)

@@ -1,0 +1,155 @@
+"""Writes what the scheduling cycles decided, Workload by Workload, while the engine goes on.
+
+The engine counts an admission before it is written. Only a definite refusal takes it back (``Forget``); where the
+outcome of a write is unknown the object is read again until it tells, so that quota is never given twice.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+
+from worker_agent.api.document import Document
+from worker_agent.api.meta import Key
+from worker_agent.api.resource_type import CLUSTER_QUEUES, WORKLOADS
+from worker_agent.controllers.applier import Applier
+from worker_agent.controllers.engine_messages import Forget, Message
+from worker_agent.controllers.known_objects import KnownObjects
+from worker_agent.engine import admission_checks, reservation, scheduling_writes
+from worker_agent.engine.intents import Intent
+from worker_agent.engine.plan import Admit, Plan, Preempt, Requeue, Step
+from worker_agent.engine.reservation import Observability
+from worker_agent.kube.client import Client
+from worker_agent.kube.clock import Clock
+from worker_agent.kube.controller import Controller
+from worker_agent.kube.errors import ApiError, Conflict, NotFound, ServerError, TooManyRequests
+
+log = logging.getLogger(__name__)
+
+WORKERS = 16
+"""Writes under way at a time."""
+
+
+class PlanWriter:
+    """Takes plans in the event loop (``take``) and carries them out in ``run``."""
+
+    def __init__(
+        self,
+        client: Client,
+        known: KnownObjects,
+        applier: Applier,
+        observability: Observability,
+        post: Callable[[Message], None],
+        clock: Clock,
+    ) -> None:
+        self._client = client
+        self._known = known
+        self._applier = applier
+        self._observability = observability
+        self._post = post
+        self._clock = clock
+        self._steps: dict[Key, Step] = {}
+        self._doubtful: set[Key] = set()
+        self.controller: Controller[Key] = Controller("scheduler", self._write, workers=WORKERS, clock=clock)
+
+    def take(self, plan: Plan) -> None:
+        """Of several decisions about one Workload the newest counts; an admission stands until it is written."""
+        for step in plan:
+            if not isinstance(self._steps.get(step.key), Admit):
+                self._steps[step.key] = step
+            self.controller.enqueue(step.key)
+
+    async def run(self) -> None:
+        await self.controller.run()
+
+    @property
+    def idle(self) -> bool:
+        return not self._steps and self.controller.idle
+
+    async def _write(self, key: Key) -> float | None:
+        step = self._steps.pop(key, None)
+        if isinstance(step, Admit):
+            await self._admit(step)
+        elif isinstance(step, Requeue):
+            await self._requeue(step)
+        elif isinstance(step, Preempt):
+            await self._preempt(step)
+        return None
+
+    async def _admit(self, step: Admit) -> None:
+        try:
+            if step.key in self._doubtful:
+                self._known.note(WORKLOADS, await self._client.get(WORKLOADS, step.key.name, step.key.namespace))
+            await self._try_admit(step)
+        except (ConnectionError, ServerError, TooManyRequests, Conflict) as error:
+            # Written or not, or changed meanwhile: look at the object itself before the next attempt.
+            log.debug("admission of %s: %s; looking again", step.key, error)
+            self._doubtful.add(step.key)
+            self._steps[step.key] = step
+            raise
+        except ApiError as error:
+            if not isinstance(error, NotFound):
+                log.warning("admission of %s refused: %s", step.key, error)
+            self._forget(step)
+        except BaseException:
+            self._steps[step.key] = step
+            raise
+        else:
+            self._doubtful.discard(step.key)
+
+    async def _try_admit(self, step: Admit) -> None:
+        workload = self._known.document(WORKLOADS, step.key)
+        if workload is None:
+            self._forget(step)
+            return
+        if not scheduling_writes.still_waits(workload):
+            if not _holds(workload, step):
+                self._forget(step)
+            return
+        checks = self._required_checks(step)
+        intents = scheduling_writes.admit(workload, step, checks, self._observability, self._clock.now())
+        await self._applier.apply(intents)
+
+    def _forget(self, step: Admit) -> None:
+        self._doubtful.discard(step.key)
+        self._post(Forget(step.key))
+
+    def _required_checks(self, step: Admit) -> frozenset[str]:
+        queue = self._known.informer(CLUSTER_QUEUES).get(Key("", step.cluster_queue))
+        flavors = {
+            flavor
+            for assignment in step.admission.get("podSetAssignments") or ()
+            for flavor in (assignment.get("flavors") or {}).values()
+        }
+        return frozenset() if queue is None else admission_checks.required(queue, flavors)
+
+    async def _requeue(self, step: Requeue) -> None:
+        workload = self._known.document(WORKLOADS, step.key)
+        if workload is None or not scheduling_writes.still_waits(workload):
+            return
+        intents = scheduling_writes.requeue(workload, step, self._observability, self._clock.now())
+        await self._apply(step, intents)
+
+    async def _preempt(self, step: Preempt) -> None:
+        victim = self._known.document(WORKLOADS, step.key)
+        if victim is None or not reservation.has_quota(victim):
+            return
+        intents = scheduling_writes.preempt(victim, step, self._clock.now())
+        preemptor = self._known.document(WORKLOADS, step.preemptor)
+        if intents and preemptor is not None:
+            intents.append(scheduling_writes.preemptor_event(preemptor, victim, step))
+        await self._apply(step, intents)
+
+    async def _apply(self, step: Step, intents: Sequence[Intent]) -> None:
+        """A failed write is tried again on the newest object, unless a newer decision has come."""
+        try:
+            await self._applier.apply(intents)
+        except NotFound:
+            return
+        except BaseException:
+            self._steps.setdefault(step.key, step)
+            raise
+
+
+def _holds(workload: Document, step: Admit) -> bool:
+    """Whether our own write has reached the object after all."""
+    admission = (workload.get("status") or {}).get("admission") or {}
+    return reservation.has_quota(workload) and admission.get("clusterQueue") == step.cluster_queue

@@ -1,0 +1,99 @@
+"""What the steps of a Plan mean for the Workloads' own objects: status changes and events.
+
+Source: spec/engine 7.5 to 7.8, 13.1, 25.
+"""
+
+from datetime import datetime
+
+from worker_agent.api import names, timestamps
+from worker_agent.api.document import Document
+from worker_agent.api.resource_type import WORKLOADS
+from worker_agent.engine import eviction, intent_effects, reservation, workload_status
+from worker_agent.engine.intents import Intent, RecordEvent
+from worker_agent.engine.nomination import Outcome
+from worker_agent.engine.plan import Admit, Preempt, Requeue
+from worker_agent.engine.reservation import Observability
+from worker_agent.engine.workload_status import StatusDraft
+
+
+def still_waits(workload: Document) -> bool:
+    """Whether a Workload can still be given quota, or told why it has none."""
+    active = (workload.get("spec") or {}).get("active") is not False
+    return active and not reservation.has_quota(workload) and not workload_status.is_true(workload, names.FINISHED)
+
+
+def admit(
+    workload: Document, step: Admit, required_checks: frozenset[str], how: Observability, now: datetime
+) -> list[Intent]:
+    """Reservation, and Admitted in the same write when no check is outstanding; with the events of both."""
+    draft = StatusDraft(workload, now)
+    reservation.reserve(draft, step.admission, required_checks, how)
+    waited = (now - queued_since(workload)).total_seconds()
+    message = f"Quota reserved in ClusterQueue {step.cluster_queue}, wait time since queued was {waited:.0f}s"
+    if step.flavors_considered:
+        message += f"; Flavors considered: {step.flavors_considered}"
+    intents: list[Intent] = [*draft.intents(), _event(workload, "QuotaReserved", message)]
+    if draft.is_true(names.ADMITTED):
+        text = f"Admitted by ClusterQueue {step.cluster_queue}, wait time since reservation was 0s"
+        intents.append(_event(workload, names.ADMITTED, text))
+    return intents
+
+
+def requeue(workload: Document, step: Requeue, how: Observability, now: datetime) -> list[Intent]:
+    """Why the Workload got nothing this time; empty when it says so already."""
+    draft = StatusDraft(workload, now)
+    if step.resource_requests:
+        draft.put(resourceRequests=list(step.resource_requests))
+    reason = how.reason(step.reason, names.PENDING)
+    if step.reason:
+        reservation.withhold(draft, reason, step.message, how)
+    if step.outcome is Outcome.GATED:
+        draft.set(names.BLOCKED_ON_PREEMPTION_GATES, True, names.PREEMPTION_GATED, step.message)
+    writes = draft.intents()
+    if not writes:
+        return []
+    return [*writes, _event(workload, reason, step.message, "Warning")] if step.reason else [*writes]
+
+
+def preempt(victim: Document, step: Preempt, now: datetime) -> list[Intent]:
+    """Preempted and Evicted on the victim in one write; nothing when it is on its way out already."""
+    if workload_status.is_true(victim, names.EVICTED):
+        return []
+    draft = StatusDraft(victim, now)
+    draft.set(names.PREEMPTED, True, step.reason, step.message)
+    evicted = eviction.evict(draft, names.EVICTED_PREEMPTED, step.message)
+    return [*draft.intents(), _event(victim, names.PREEMPTED, step.message), evicted]
+
+
+def preemptor_event(preemptor: Document, victim: Document, step: Preempt) -> RecordEvent:
+    """What the preemptor's own story says about a victim."""
+    uid = (victim.get("metadata") or {}).get("uid", "") or "UNKNOWN"
+    message = (
+        f"Preempted workload {step.key} (UID: {uid}) in ClusterQueue {step.cluster_queue}; "
+        f"preemptor effective priority: {_priority(preemptor)}; preemptee effective priority: {_priority(victim)}"
+    )
+    return _event(preemptor, "PreemptedWorkload", message)
+
+
+def queued_since(workload: Document) -> datetime:
+    """When the present wait began: the last requeueing if there was one, else the creation."""
+    if intent_effects.find_condition(workload, names.REQUEUED) is not None:
+        return workload_status.since(workload, names.REQUEUED)
+    created = (workload.get("metadata") or {}).get("creationTimestamp")
+    return timestamps.parse(created) if created else timestamps.ZERO
+
+
+def _priority(workload: Document) -> int:
+    return int((workload.get("spec") or {}).get("priority") or 0)
+
+
+def _event(workload: Document, reason: str, message: str, type_: str = "Normal") -> RecordEvent:
+    uid = (workload.get("metadata") or {}).get("uid", "")
+    return RecordEvent(
+        resource=WORKLOADS,
+        key=workload_status.key_of(workload),
+        reason=reason,
+        message=message,
+        type=type_,
+        uid=uid,
+    )
