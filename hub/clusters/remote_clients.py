@@ -62,7 +62,8 @@ class Outcome:
 
 
 class RemoteClients(Generic[L]):
-    """The registry. ``on_lost(name)`` hears of the first drop of a connection; ``on_closed(name)`` of every end."""
+    """The registry. ``on_lost(name)`` hears of the first drop of a connection; ``on_reset(name)`` before
+    and after the life of each: what was learnt through it no longer holds."""
 
     def __init__(
         self,
@@ -70,12 +71,12 @@ class RemoteClients(Generic[L]):
         clock: Clock,
         *,
         on_lost: Callable[[str], None] = lambda name: None,
-        on_closed: Callable[[str], None] = lambda name: None,
+        on_reset: Callable[[str], None] = lambda name: None,
     ) -> None:
         self._connect = connect
         self._clock = clock
         self._on_lost = on_lost
-        self._on_closed = on_closed
+        self._on_reset = on_reset
         self.entries: dict[str, Entry[L]] = {}
 
     def connected(self) -> Mapping[str, L]:
@@ -145,6 +146,7 @@ class RemoteClients(Generic[L]):
     async def _open(self, name: str, entry: Entry[L]) -> Outcome:
         entry.opening = True
         patience = contact.patience(entry.contact.failures).total_seconds()
+        self._on_reset(name)
         try:
             link = await self._connect(name, entry.credential, patience, lambda: self._lost(name, entry))
         except ConnectionFailed as failure:
@@ -170,4 +172,4 @@ class RemoteClients(Generic[L]):
         link, entry.link = entry.link, None
         if link is not None:
             await link.close()
-            self._on_closed(name)
+            self._on_reset(name)

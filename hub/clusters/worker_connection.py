@@ -1,0 +1,191 @@
+"""An open connection to one worker: its client, its watches, and the objects they hold."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hub.clusters import worker_watches
+from hub.clusters.credentials import Credential
+from hub.clusters.remote_clients import ConnectionFailed
+from hub.clusters.worker_watches import RemoteObject, Watches
+from worker_agent.api.document import Document
+from worker_agent.api.job_kind import JobKind
+from worker_agent.api.meta import Key
+from worker_agent.api.resource_type import WORKLOADS, ResourceType
+from worker_agent.controllers.applier import Applier
+from worker_agent.controllers.known_objects import KnownObjects
+from worker_agent.kube import kubeconfig, kubernetes_transport
+from worker_agent.kube.budget import RateBudget
+from worker_agent.kube.client import Client
+from worker_agent.kube.clock import Clock
+from worker_agent.kube.errors import ApiError, Forbidden, NotFound, ServerSilent
+from worker_agent.kube.events import EventRecorder
+from worker_agent.kube.informer import Event
+from worker_agent.kube.kubeconfig import ClusterConfig, KubeconfigError
+from worker_agent.kube.transport import Transport
+
+log = logging.getLogger(__name__)
+
+TIMED_OUT: Final = "watch establishment timed out"
+_POLL_SECONDS: Final = 0.05
+
+Subscriber = Callable[[str, ResourceType, Event[RemoteObject], bytes], None]
+"""Hears ``(cluster, resource, event, raw)`` of every change on a worker; ``raw`` is empty when the object is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionSettings:
+    """``watch_silence`` and ``request_timeout`` in seconds; ``rate`` in requests per second (negative: no limit)."""
+
+    origin: str
+    kinds: tuple[JobKind, ...]
+    watch_silence: float = 120.0
+    request_timeout: float = 10.0
+    rate: float = 300.0
+    burst: int = 500
+
+
+def transport_of(credential: Credential) -> Transport:
+    """The Transport that a credential leads to. Raises KubeconfigError."""
+    if credential.kubeconfig is not None:
+        return kubernetes_transport.connect(kubeconfig.load(credential.kubeconfig))
+    settings = credential.settings
+    if settings is None:
+        raise KubeconfigError("no credential")
+    return kubernetes_transport.connect(
+        ClusterConfig(settings.host, "cluster profile", ca=settings.certificate_authority, token=settings.bearer_token)
+    )
+
+
+class WorkerConnection:
+    """Followed from ``open`` to ``close``. ``lost`` is called once, when contact ends by itself."""
+
+    def __init__(self, name: str, client: Client, settings: ConnectionSettings, lost: Callable[[], None]) -> None:
+        self.name = name
+        self.client = client
+        self.watches: Watches = worker_watches.make(client, settings.kinds, settings.origin, settings.watch_silence)
+        self.known = KnownObjects()
+        for resource, informer in self.watches.all():
+            self.known.follow(resource, informer)
+        # Nothing is told to users of the worker: events about a job go to the manager.
+        self.applier = Applier(client, self.known, EventRecorder(client, "fedhub", client.clock), client.clock)
+        self._lost = lost
+        self._tasks: list[asyncio.Task[None]] = []
+        self._open = False
+
+    def subscribe(self, subscriber: Subscriber) -> None:
+        for resource, informer in self.watches.all():
+            informer.add_handler(self._handler(resource, subscriber))
+
+    async def open(self, patience: float) -> None:
+        """Start all watches and wait for their first lists. Raises ConnectionFailed; then close it."""
+        for resource, informer in self.watches.all():
+            self._tasks.append(asyncio.create_task(informer.run(), name=f"{self.name}: {resource.plural}"))
+        for informer in self.watches.required.values():
+            informer.add_health_handler(self._health)
+        deadline = self.client.clock.monotonic() + patience
+        while not self._settled():
+            if self.client.clock.monotonic() >= deadline:
+                raise ConnectionFailed(TIMED_OUT)
+            await self.client.clock.sleep(_POLL_SECONDS)
+        self._open = True
+
+    async def close(self) -> None:
+        self._open = False
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.client.transport.close()
+
+    @property
+    def unknown(self) -> list[str]:
+        """Plurals of the kinds whose objects the credential may not read or the worker does not serve."""
+        return [
+            resource.plural for resource, informer in self.watches.knowledge.items() if not informer.synced.is_set()
+        ]
+
+    def suspect(self, error: BaseException) -> None:
+        """A request met silence: whatever else waits for this worker should not wait as long."""
+        if isinstance(error, ServerSilent):
+            self._end(error)
+
+    # What group_loading asks for.
+
+    def workload(self, key: Key) -> Document | None:
+        return self.known.document(WORKLOADS, key)
+
+    def job(self, kind: JobKind, key: Key) -> Document | None:
+        return self.known.document(kind.resource, key)
+
+    def _settled(self) -> bool:
+        for resource, informer in self.watches.required.items():
+            if informer.last_error is not None:
+                raise ConnectionFailed(_described(resource, informer.last_error))
+        required = all(informer.synced.is_set() for informer in self.watches.required.values())
+        return required and all(
+            informer.synced.is_set() or isinstance(informer.last_error, Forbidden | NotFound)
+            for informer in self.watches.knowledge.values()
+        )
+
+    def _health(self, error: BaseException | None) -> None:
+        if error is not None and self._open:
+            self._end(error)
+
+    def _end(self, error: BaseException) -> None:
+        if self._open:
+            self._open = False
+            log.warning("worker %s: contact lost: %s", self.name, error)
+            self._lost()
+
+    def _handler(self, resource: ResourceType, subscriber: Subscriber) -> Callable[[Event[RemoteObject]], None]:
+        informer: Any = self.known.informer(resource)
+
+        def handle(event: Event[RemoteObject]) -> None:
+            raw = informer.raw(event.key) if event.new is not None else b""
+            subscriber(self.name, resource, event, raw)
+
+        return handle
+
+
+def _described(resource: ResourceType, error: BaseException) -> str:
+    detail = error.message if isinstance(error, ApiError) else str(error)
+    return f"watching {resource.plural}: {detail}"
+
+
+class WorkerConnector:
+    """Makes WorkerConnections. ``transport`` is replaced where servers live in the same process."""
+
+    def __init__(
+        self,
+        settings: ConnectionSettings,
+        clock: Clock,
+        subscribers: Iterable[Subscriber] = (),
+        *,
+        transport: Callable[[Credential], Transport] = transport_of,
+    ) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._subscribers = tuple(subscribers)
+        self._transport = transport
+
+    async def __call__(
+        self, cluster: str, credential: Credential, patience: float, lost: Callable[[], None]
+    ) -> WorkerConnection:
+        try:
+            transport = self._transport(credential)
+        except KubeconfigError as error:
+            raise ConnectionFailed(str(error)) from error
+        settings = self._settings
+        budget = RateBudget(self._clock, settings.rate, settings.burst)
+        client = Client(transport, self._clock, budget=budget, timeout=settings.request_timeout)
+        connection = WorkerConnection(cluster, client, settings, lost)
+        for subscriber in self._subscribers:
+            connection.subscribe(subscriber)
+        try:
+            await connection.open(patience)
+        except BaseException:
+            await connection.close()
+            raise
+        return connection

@@ -1,0 +1,157 @@
+"""Choosing the cluster for one workload, with the reasons for every candidate (DESIGN section 7).
+
+The ideal: every workload goes where it starts soonest, counting what was sent there before it. The hub looks at one
+workload after the other, each on states in which the room of those before it is taken; a worker that decides otherwise
+is found out by its own objects, and the workload falls back to the next cluster.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from hub.engine import policies
+from hub.engine.evaluation import Evaluation, Outlook
+from hub.engine.remote_group import Sight
+from worker_agent.api import names
+from worker_agent.api.dispatch_policy import DispatchPolicySpec
+from worker_agent.api.meta import Key
+
+CONDITION: Final = "fedhub.dev/Dispatched"
+"""On the manager's Workload: which cluster was chosen, and what was found of every candidate."""
+
+NOMINATED: Final = "Nominated"
+NO_CLUSTER: Final = "NoCluster"
+"""Every candidate is impossible."""
+HELD: Final = "WaitsForRoom"
+"""Quota would be there, nodes are not: kept back until room shows, or for a round."""
+
+REFUSALS: Final = frozenset(
+    {
+        names.NO_MATCHING_FLAVOR,
+        names.EXCEEDS_MAX_QUOTA,
+        names.MISCONFIGURED,
+        names.SUSPENDED,
+        names.DEACTIVATED,
+        names.INADMISSIBLE,
+    }
+)
+"""Reasons by which a worker says that the copy will not be admitted as things stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What is remembered of a workload while it looks for a cluster.
+
+    ``refused`` are clusters whose own decision went against it since ``started``; they are tried again in a new round.
+    """
+
+    started: datetime
+    refused: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The evaluations of one workload, in configuration order, and where it is now."""
+
+    key: Key
+    evaluations: tuple[Evaluation, ...]
+    current: str = ""
+    refused: Collection[str] = ()
+    held_since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """``cluster`` is empty when none is nominated. ``ranked`` keeps every candidate, best first."""
+
+    key: Key
+    cluster: str
+    reason: str
+    ranked: tuple[Evaluation, ...] = ()
+    refused: frozenset[str] = frozenset()
+    chosen: Evaluation | None = field(default=None, compare=False)
+
+    @property
+    def message(self) -> str:
+        """For people: the choice first, then every other candidate and why it came behind."""
+        words = [describe(evaluation, evaluation.cluster in self.refused) for evaluation in self.ranked]
+        if not words:
+            return "no candidate clusters"
+        return "; ".join(words)
+
+
+def describe(evaluation: Evaluation, refused: bool = False) -> str:
+    """``worker-1: fits``, with what the cluster said of itself."""
+    told = evaluation.message or Outlook(evaluation.outlook).name.lower().replace("_", " ")
+    return f"{evaluation.cluster}: {told}{' (said no to this workload)' if refused else ''}"
+
+
+def decide(candidates: Candidates, policy: DispatchPolicySpec, now: datetime, patience: timedelta) -> Decision:
+    """The best cluster, or why there is none.
+
+    A workload that waits in one cluster moves only to one where it starts at once. Where nodes are full everywhere it
+    is held back for ``patience``: a full queue elsewhere is worth more than a reservation without nodes.
+    """
+    ranked = policies.ranked(candidates.evaluations, policies.STRATEGIES[policy.strategy])
+    order = tuple(ranked)
+    refused = frozenset(candidates.refused)
+    usable = [e for e in ranked if e.outlook != Outlook.IMPOSSIBLE and e.cluster not in refused]
+    if not usable and refused:
+        # All that could take it said no: ask them again rather than nobody.
+        usable = [e for e in ranked if e.outlook != Outlook.IMPOSSIBLE]
+    if not usable:
+        return Decision(candidates.key, "", NO_CLUSTER, order, refused)
+    best = usable[0]
+    here = next((e for e in usable if e.cluster == candidates.current), None)
+    if here is not None and (best.outlook >= here.outlook or not best.fits):
+        best = here
+    if best.outlook == Outlook.WAITS_FOR_ROOM and here is None:
+        since = candidates.held_since or now
+        if now - since < patience:
+            return Decision(candidates.key, "", HELD, order, refused)
+    chosen_first = (best, *(e for e in order if e is not best))
+    return Decision(candidates.key, best.cluster, NOMINATED, chosen_first, refused, best)
+
+
+def may_be_dispatched(local: Sight, check: str) -> bool:
+    """Whether a workload waits for a cluster: quota held, this check Pending, all others Ready, no cluster yet."""
+    view = local.view
+    if not local.is_true(names.QUOTA_RESERVED) or view.status.cluster_name:
+        return False
+    if any(local.is_true(condition) for condition in (names.FINISHED, names.EVICTED)):
+        return False
+    if view.metadata.deletion_timestamp is not None or view.spec.active is False:
+        return False
+    for state in view.status.admission_checks or ():
+        wanted = names.CHECK_PENDING if state.name == check else names.CHECK_READY
+        if state.state != wanted:
+            return False
+    return True
+
+
+def refusal(copy: Sight | None) -> str:
+    """Why the worker will not admit its copy as things stand; empty while it may."""
+    if copy is None:
+        return ""
+    if copy.view.spec.active is False:
+        return names.DEACTIVATED
+    reserved = copy.condition(names.QUOTA_RESERVED)
+    if reserved is not None and reserved.is_false and reserved.reason in REFUSALS:
+        return reserved.reason
+    return ""
+
+
+def priority_order(workloads: Sequence[Sight]) -> list[Sight]:
+    """The order in which workloads choose: by priority, then by when they got their quota, then by creation and name."""
+    return sorted(workloads, key=_rank)
+
+
+def _rank(sight: Sight) -> tuple[int, float, float, Key]:
+    since = sight.since(names.QUOTA_RESERVED)
+    created = sight.view.metadata.creation_timestamp
+    return -(sight.view.spec.priority or 0), _seconds(since), _seconds(created), sight.key
+
+
+def _seconds(instant: datetime | None) -> float:
+    return instant.timestamp() if instant is not None else 0.0

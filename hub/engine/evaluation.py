@@ -1,0 +1,91 @@
+"""What is asked of each candidate cluster, and what it answers. Integers and text only, so that an answer is the same
+wherever it was worked out."""
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any, Final
+
+import msgspec
+
+ENCODING_VERSION: Final = 1
+
+
+class Outlook(IntEnum):
+    """How a workload stands with a cluster; smaller is better."""
+
+    FITS = 0
+    FITS_AFTER_PREEMPTION = 1
+    WAITS = 2
+    WAITS_FOR_ROOM = 3
+    """Quota is there, the nodes are not."""
+    UNKNOWN = 4
+    """The cluster cannot be judged: its objects may not be read."""
+    IMPOSSIBLE = 5
+
+
+class Request(msgspec.Struct, frozen=True, array_like=True):
+    """One workload and the clusters it may go to. ``workload`` is the manager's object as JSON."""
+
+    namespace: str
+    name: str
+    framework: str
+    clusters: tuple[str, ...]
+    workload: bytes
+
+
+class Evaluation(msgspec.Struct, frozen=True, array_like=True):
+    """One cluster's answer.
+
+    ``reason`` is a word, ``message`` says it to people. ``position`` counts workloads ahead in the queue (-1: does not
+    wait), ``load`` is the demand ahead and held, in thousandths of the queue's quota, ``free`` what would be left after
+    it, likewise. ``lost_pod_seconds`` is what preemption would throw away. ``price`` is in millionths per hour.
+    ``exact``: the worker runs the same engine by the same policy. ``admission`` is what the worker would write (JSON).
+    """
+
+    cluster: str
+    outlook: int
+    reason: str = ""
+    message: str = ""
+    position: int = -1
+    load: int = 0
+    free: int = 0
+    victims: int = 0
+    lost_pod_seconds: int = 0
+    price: int = 0
+    exact: bool = False
+    admission: bytes = b""
+
+    @property
+    def fits(self) -> bool:
+        return self.outlook in (Outlook.FITS, Outlook.FITS_AFTER_PREEMPTION)
+
+
+def impossible(cluster: str, reason: str, message: str) -> Evaluation:
+    return Evaluation(cluster, int(Outlook.IMPOSSIBLE), reason, message)
+
+
+_requests = msgspec.msgpack.Decoder(tuple[int, list[Request]])
+_answers = msgspec.msgpack.Decoder(tuple[int, list[list[Evaluation]]])
+
+
+def encode_requests(requests: Sequence[Request]) -> bytes:
+    return msgspec.msgpack.encode((ENCODING_VERSION, list(requests)))
+
+
+def decode_requests(batch: bytes) -> list[Request]:
+    return _checked(_requests.decode(batch))
+
+
+def encode_answers(answers: Sequence[Sequence[Evaluation]]) -> bytes:
+    return msgspec.msgpack.encode((ENCODING_VERSION, [list(answer) for answer in answers]))
+
+
+def decode_answers(batch: bytes) -> list[list[Evaluation]]:
+    return _checked(_answers.decode(batch))
+
+
+def _checked(decoded: tuple[int, Any]) -> Any:
+    version, content = decoded
+    if version != ENCODING_VERSION:
+        raise ValueError(f"evaluations in encoding {version}, this program reads {ENCODING_VERSION}")
+    return content

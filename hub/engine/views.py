@@ -1,0 +1,147 @@
+"""What the hub knows of each worker: one engine state per cluster, kept up to date from its watch events.
+
+No snapshot travels and nothing is rebuilt. A worker with real Kueue is known almost as well as one with our agent: it
+has no ClusterCapacity, so nothing is known of its nodes.
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from hub.engine.knowledge_event import KnowledgeEvent
+from worker_agent.api import resource_type
+from worker_agent.api.admission_check import AdmissionCheck
+from worker_agent.api.cluster_capacity import ClusterCapacity
+from worker_agent.api.cluster_queue import ClusterQueue
+from worker_agent.api.cohort import Cohort
+from worker_agent.api.document import Document
+from worker_agent.api.local_queue import LocalQueue
+from worker_agent.api.meta import Key, Namespace
+from worker_agent.api.pod import LimitRange, RuntimeClass
+from worker_agent.api.quantity import QuantityError
+from worker_agent.api.resource_flavor import ResourceFlavor
+from worker_agent.api.topology import Topology
+from worker_agent.api.workload import Workload
+from worker_agent.engine.capacity import PhysicalRoom
+from worker_agent.engine.policy import Policy
+from worker_agent.engine.state import ClusterState
+
+UNREADABLE: Final = "unreadable"
+"""Plural of the event that lists, separated by commas, what the credential may not read."""
+
+Put = Callable[[ClusterState, Any], object]
+Delete = Callable[[ClusterState, Key], object]
+
+
+def _named(delete: Callable[[ClusterState, str], object]) -> Delete:
+    return lambda state, key: delete(state, key.name)
+
+
+_TABLE: Final[dict[str, tuple[Any, Put, Delete]]] = {
+    resource.plural: (msgspec.json.Decoder(type_), put, delete)
+    for resource, type_, put, delete in (
+        (resource_type.NAMESPACES, Namespace, ClusterState.put_namespace, _named(ClusterState.delete_namespace)),
+        (
+            resource_type.RESOURCE_FLAVORS,
+            ResourceFlavor,
+            ClusterState.put_resource_flavor,
+            _named(ClusterState.delete_resource_flavor),
+        ),
+        (resource_type.TOPOLOGIES, Topology, ClusterState.put_topology, _named(ClusterState.delete_topology)),
+        (
+            resource_type.ADMISSION_CHECKS,
+            AdmissionCheck,
+            ClusterState.put_admission_check,
+            _named(ClusterState.delete_admission_check),
+        ),
+        (resource_type.COHORTS, Cohort, ClusterState.put_cohort, _named(ClusterState.delete_cohort)),
+        (
+            resource_type.CLUSTER_QUEUES,
+            ClusterQueue,
+            ClusterState.put_cluster_queue,
+            _named(ClusterState.delete_cluster_queue),
+        ),
+        (resource_type.LOCAL_QUEUES, LocalQueue, ClusterState.put_local_queue, ClusterState.delete_local_queue),
+        (resource_type.LIMIT_RANGES, LimitRange, ClusterState.put_limit_range, ClusterState.delete_limit_range),
+        (
+            resource_type.RUNTIME_CLASSES,
+            RuntimeClass,
+            ClusterState.put_runtime_class,
+            _named(ClusterState.delete_runtime_class),
+        ),
+    )
+}
+"""Plural -> how it is decoded, put into the state, and taken out of it."""
+
+_workload_decoder = msgspec.json.Decoder(Workload)
+_capacity_decoder = msgspec.json.Decoder(ClusterCapacity)
+
+
+class WorkerView:
+    """One cluster as far as it is known. ``problems`` are objects that could not be read, by plural and key."""
+
+    def __init__(self, cluster: str, policy: Policy) -> None:
+        self.cluster = cluster
+        self.state = ClusterState(policy)
+        self.capacity: ClusterCapacity | None = None
+        self.room: PhysicalRoom | None = None
+        self.unreadable: tuple[str, ...] = ()
+        self.problems: dict[tuple[str, Key], str] = {}
+
+    def apply(self, event: KnowledgeEvent, now: datetime) -> None:
+        key = Key(event.namespace, event.name)
+        self.problems.pop((event.plural, key), None)
+        try:
+            self._apply(event, key, now)
+        except (msgspec.DecodeError, QuantityError) as error:
+            # The worker runs with it in some way that we cannot follow; what depends on it is judged without.
+            self.problems[event.plural, key] = str(error)
+
+    def assume(self, workload: bytes, admission: Document, now: datetime) -> None:
+        """Count the room as taken until the worker's own object shows it."""
+        self.state.assume_admission(_workload_decoder.decode(workload), admission, now)
+
+    def release(self, key: Key, now: datetime) -> None:
+        """The worker did not take it: the assumed room is free again. Nothing happens where nothing is assumed."""
+        self.state.forget(key, now)
+
+    def _apply(self, event: KnowledgeEvent, key: Key, now: datetime) -> None:
+        if event.plural == resource_type.WORKLOADS.plural:
+            if event.raw:
+                self.state.put_workload(_workload_decoder.decode(event.raw), now)
+            else:
+                self.state.delete_workload(key, now)
+        elif event.plural == resource_type.CLUSTER_CAPACITIES.plural:
+            self.capacity = _capacity_decoder.decode(event.raw) if event.raw else None
+            self.room = PhysicalRoom(self.capacity) if self.capacity is not None else None
+        elif event.plural == UNREADABLE:
+            self.unreadable = tuple(filter(None, event.raw.decode().split(",")))
+        elif event.plural in _TABLE:
+            decoder, put, delete = _TABLE[event.plural]
+            if event.raw:
+                put(self.state, decoder.decode(event.raw))
+            else:
+                delete(self.state, key)
+
+
+class Views:
+    """The views of several clusters; a cluster comes into being with its first event."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._views: dict[str, WorkerView] = {}
+
+    def apply(self, events: Iterable[KnowledgeEvent], now: datetime) -> None:
+        for event in events:
+            if not event.plural:
+                self._views.pop(event.cluster, None)
+                continue
+            view = self._views.get(event.cluster)
+            if view is None:
+                view = self._views[event.cluster] = WorkerView(event.cluster, self._policy)
+            view.apply(event, now)
+
+    def get(self, cluster: str) -> WorkerView | None:
+        return self._views.get(cluster)
