@@ -1,4 +1,4 @@
-"""What the project promises today of the recorded behaviour: nothing fails, nothing is skipped without a named reason."""
+"""What the project promises today of the recorded behaviour: nothing fails, skips have a named reason."""
 
 from pathlib import Path
 
