@@ -8,7 +8,8 @@ import msgspec
 
 from tests.conformance.case import Document, Skip
 from tests.conformance.comparison import by_key, differences, multiset
-from worker_agent.api import frameworks, job_kind, selectors, timestamps
+from worker_agent.api import frameworks, job_kind, names, selectors, timestamps
+from worker_agent.api.document import at
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.meta import Key
@@ -21,6 +22,7 @@ from worker_agent.engine import feature_gates, intent_effects, job_ancestors, jo
 from worker_agent.engine.intents import Intent, RecordEvent, RetryWithError
 from worker_agent.engine.job_view import WRITES, JobView
 from worker_agent.jobs import KINDS
+from worker_agent.validation import jobs
 
 _RECONCILED_JOB = ("Job.metadata.annotations", "Job.metadata.ownerReferences")
 
@@ -89,6 +91,80 @@ def reconcile(case: Document) -> list[str]:
                 world[ref] = after
     expected = case["expect"]
     return [*_objects(expected["objects"], world.values()), *_events(expected, intents), *_error(expected, intents)]
+
+
+def default(case: Document) -> list[str]:
+    """<kind>.TestDefault: what the create webhook fills in."""
+    expected = case["expect"]
+    try:
+        found = jobs.default_job(kind_of(case), case["object"], _surroundings(case))
+    except jobs.JobRefused as refused:
+        return [] if expected["errors"] else [f"unexpected error: {refused}"]
+    if expected["errors"]:
+        return [f"expected error: {expected['errors']}"]
+    return differences(expected["object"], found)
+
+
+def validate(case: Document) -> list[str]:
+    """<kind>.TestValidateCreate, TestValidateUpdate: the broken rules, each with its words."""
+    kind, around, new = kind_of(case), _surroundings(case), case["object"]
+    wanted = case["expect"]["errors"]
+    try:
+        old = case.get("oldObject")
+        found = jobs.validate_create(kind, new, around) if old is None else jobs.validate_update(kind, new, old, around)
+    except jobs.JobRefused as refused:
+        plain = [error["message"] for error in wanted if not error["fieldErrors"]]
+        return [] if plain == [str(refused)] else [f"unexpected refusal: {refused}, expected {wanted}"]
+    if any(not error["fieldErrors"] for error in wanted):
+        return [f"expected refusal: {wanted}, got {[str(error) for error in found]}"]
+    rules = [
+        {"type": error["type"], "field": error["field"], "detail": error["detail"], "value": error["badValue"]}
+        for errors in wanted
+        for error in errors["fieldErrors"]
+    ]
+    broken = [
+        {"type": error.type.reason, "field": error.field, "detail": error.detail, "value": error.value}
+        for error in found
+    ]
+    return multiset(map(_comparable, rules), map(_comparable, broken), "error")
+
+
+def _comparable(error: Document) -> Document:
+    """Values that are whole objects are recorded without their content."""
+    return {**error, "value": {}} if isinstance(error["value"], dict) else error
+
+
+def _surroundings(case: Document) -> jobs.JobSurroundings:
+    config = case.get("config") or {}
+    enabled = config.get("enableIntegrations") or config.get("integrations") or ()
+    policy = policy_of(
+        case,
+        manage_without_queue_name=bool(config.get("manageJobsWithoutQueueName") or config.get("manageAll")),
+        frameworks=frozenset({"batch/job", kind_of(case).framework, *enabled}),
+    )
+    objects = [*(config.get("objs") or ()), *(config.get("initObjects") or ()), *(config.get("initObjs") or ())]
+    world = {_ref(document): document for document in objects}
+    return jobs.JobSurroundings(
+        policy=policy,
+        default_queue=bool(config.get("defaultLqExist") or config.get("withDefaultLocalQueue")),
+        default_priority_class=("kueue.x-k8s.io/v1beta2", "WorkloadPriorityClass", Key("", "default")) in world,
+        lookup=lambda version, kind, namespace, name: world.get((version, kind, Key(namespace, name))),
+        is_dispatched=lambda queue: _is_dispatched(config, queue),
+    )
+
+
+def _is_dispatched(config: Document, queue: str) -> bool:
+    """Whether the queue's ClusterQueue has a check of the MultiKueue controller."""
+    check = config.get("admissionCheck") or {}
+    if at(check, ("spec", "controllerName")) != names.MULTIKUEUE_CONTROLLER:
+        return False
+    targets = {q["metadata"]["name"]: q["spec"].get("clusterQueue") for q in config.get("queues") or ()}
+    for cluster_queue in config.get("clusterQueues") or ():
+        checks = at(cluster_queue, ("spec", "admissionChecksStrategy", "admissionChecks"), [])
+        named = any(listed.get("name") == check["metadata"]["name"] for listed in checks)
+        if named and cluster_queue["metadata"]["name"] == targets.get(queue):
+            return True
+    return False
 
 
 Ref = tuple[str, str, Key]
@@ -201,4 +277,7 @@ RUNNERS: dict[str, Callable[[Document], list[str]]] = {
     "*.TestPodSets": pod_sets,
     "*.TestPodSetsInfo": start,
     "*.TestReconciler": reconcile,
+    "*.TestDefault": default,
+    "*.TestValidateCreate": validate,
+    "*.TestValidateUpdate": validate,
 }

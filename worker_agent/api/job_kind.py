@@ -12,6 +12,7 @@ from typing import ClassVar
 from worker_agent.api import names, pod_set_info, topology_request
 from worker_agent.api.document import Document, Path, at, put
 from worker_agent.api.document import get as value_at
+from worker_agent.api.field_error import FieldError
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.pod_set_info import PodSetInfo
 from worker_agent.api.resource_type import ResourceType
@@ -114,6 +115,13 @@ class JobKind:
     elastic_allowed: ClassVar[bool] = False
     priority_class_paths: ClassVar[tuple[str, ...]] = ()
     """Where the kind names a pod priority class itself: the first non-empty one counts, none at all is "no class"."""
+
+    update_repeats_create: ClassVar[bool] = True
+    """The webhook checks every create rule on an update too."""
+    counts_checked_last: ClassVar[bool] = False
+    """Slice sizes are compared with the pod count only where the topology annotations passed every other rule."""
+    topology_groups: ClassVar[bool] = False
+    """Pod sets may form a leader and worker group."""
 
     # Pod sets
 
@@ -251,6 +259,15 @@ class JobKind:
     def name_suffix(self, job: Document, policy: JobPolicy) -> str:
         """Part of the hash in the Workload's name, for kinds with one Workload per size."""
         return str(value_at(job, "metadata.generation", 0)) if self.is_elastic(job, policy) else ""
+
+    # Webhook rules of the kind's own
+
+    def create_errors(self, job: Document, policy: JobPolicy) -> list[FieldError]:
+        return []
+
+    def update_errors(self, new: Document, old: Document, policy: JobPolicy) -> list[FieldError]:
+        """Instead of ``create_errors`` on an update."""
+        return self.create_errors(new, policy)
 
     # MultiKueue
 

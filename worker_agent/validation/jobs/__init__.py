@@ -1,0 +1,13 @@
+"""Webhook rules of jobs: defaults at creation, what may be created, what may change (spec/jobs sections 3, 8, 9).
+
+Read in this order: ``surroundings`` (what a rule may look at), ``defaulting``, ``creation``, ``update``; then
+``topology`` and ``admission_gates``, whose rules the two share. Rules of one kind alone stand with the kind.
+"""
+
+from worker_agent.validation.jobs.creation import validate_create
+from worker_agent.validation.jobs.defaulting import default_job
+from worker_agent.validation.jobs.refusal import JobRefused
+from worker_agent.validation.jobs.surroundings import JobSurroundings
+from worker_agent.validation.jobs.update import validate_update
+
+__all__ = ["JobRefused", "JobSurroundings", "default_job", "validate_create", "validate_update"]

@@ -1,0 +1,67 @@
+"""What may change about a job, whatever its kind (spec/jobs section 8)."""
+
+from worker_agent.api import names
+from worker_agent.api.document import Document, at
+from worker_agent.api.field_error import FieldError, immutable, invalid
+from worker_agent.api.job_kind import JobKind, queue_name
+from worker_agent.api.job_policy import JobPolicy
+from worker_agent.validation.jobs import admission_gates, creation, topology
+from worker_agent.validation.jobs.surroundings import JobSurroundings
+
+
+def validate_update(kind: JobKind, new: Document, old: Document, around: JobSurroundings) -> list[FieldError]:
+    """All broken rules of a change. Raises JobRefused where the pod sets cannot even be told.
+
+    Kinds that repeat their create rules report a rule that both lists hold twice, as Kueue does.
+    """
+    policy = around.policy
+    errors = _queue_name_errors(kind, new, old, around)
+    errors += _prebuilt_errors(kind, new, old, policy)
+    errors += _max_exec_time_errors(kind, new, old)
+    errors += _priority_class_errors(kind, new, old)
+    if kind.is_elastic(new, policy) != kind.is_elastic(old, policy):
+        errors.append(
+            immutable(creation.ELASTIC_JOB, at(new, ("metadata", "annotations", names.ELASTIC_JOB_ANNOTATION), ""))
+        )
+    if policy.admission_gated_by:
+        errors += [*admission_gates.update_errors(new, old), *admission_gates.format_errors(new)]
+    if kind.update_repeats_create:
+        errors += creation.common_errors(kind, new, policy)
+    errors += kind.update_errors(new, old, policy)
+    return errors + topology.template_errors(kind, new, policy)
+
+
+def _queue_name_errors(kind: JobKind, new: Document, old: Document, around: JobSurroundings) -> list[FieldError]:
+    before, after = queue_name(old), queue_name(new)
+    errors: list[FieldError] = []
+    if before != after and not kind.is_suspended(new):
+        errors.append(immutable(creation.QUEUE_NAME, after))
+    if before and not after and around.default_queue:
+        message = "queue-name must not be empty in namespace with default queue"
+        errors.append(invalid(creation.QUEUE_NAME, "", message))
+    return errors
+
+
+def _prebuilt_errors(kind: JobKind, new: Document, old: Document, policy: JobPolicy) -> list[FieldError]:
+    if kind.is_suspended(new) or kind.is_elastic(old, policy):
+        return creation.prebuilt_errors(kind, new, policy)
+    path, name = creation.prebuilt_source(new, policy)
+    old_path, old_name = creation.prebuilt_source(old, policy)
+    return [] if name == old_name else [immutable(path or old_path, name)]
+
+
+def _max_exec_time_errors(kind: JobKind, new: Document, old: Document) -> list[FieldError]:
+    if kind.is_suspended(new) and kind.is_suspended(old):
+        return []
+    before, after = (at(job, ("metadata", "labels", names.MAX_EXEC_TIME_LABEL), "") for job in (old, new))
+    return [] if before == after else [immutable(creation.MAX_EXEC_TIME, after)]
+
+
+def _priority_class_errors(kind: JobKind, new: Document, old: Document) -> list[FieldError]:
+    before, after = (at(job, ("metadata", "labels", names.PRIORITY_CLASS_LABEL), "") for job in (old, new))
+    if before and not after:
+        return [invalid(creation.PRIORITY_CLASS, "", "WorkloadPriorityClass cannot be removed from a workload")]
+    if after and not before and not kind.is_suspended(new):
+        message = "WorkloadPriorityClass cannot be added to a non-suspended workload"
+        return [invalid(creation.PRIORITY_CLASS, after, message)]
+    return []
