@@ -8,6 +8,7 @@ import ipaddress
 import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
@@ -116,7 +117,7 @@ def _find(text: str, pattern: str) -> str:
 
 
 def _is_sorted(values: list[Any]) -> bool:
-    return all(left <= right for left, right in zip(values, values[1:], strict=False))
+    return all(left <= right for left, right in pairwise(values))
 
 
 def _format(template: str, values: list[Any]) -> str:

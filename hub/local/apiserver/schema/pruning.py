@@ -19,7 +19,7 @@ def prune(value: dict[str, Any], root: Node) -> tuple[dict[str, Any], list[str]]
     ``metadata`` are left alone at the root and in embedded resources.
     """
     unknown: list[str] = []
-    pruned = _drop_nulls(_prune(value, root, "", unknown, at_root=True), root)
+    pruned = without_nulls(_prune(value, root, "", unknown, at_root=True), root)
     return pruned, sorted(unknown)
 
 
@@ -57,7 +57,8 @@ def _prune_map(value: dict[str, Any], node: Node, path: str, unknown: list[str],
     return {key: changed.get(key, old) for key, old in value.items() if key not in dropped}
 
 
-def _drop_nulls(value: Any, node: Node) -> Any:
+def without_nulls(value: Any, node: Node) -> Any:
+    """The value without nulls that are neither allowed nor replaced by a default."""
     if isinstance(value, dict):
         changed = dict(_changed_children(value, node))
         if not changed:
@@ -65,7 +66,7 @@ def _drop_nulls(value: Any, node: Node) -> Any:
         return {key: changed.get(key, old) for key, old in value.items() if changed.get(key) is not MISSING}
     if isinstance(value, list) and node.element is not None and node.type != "object":
         element = node.element
-        items = [_drop_nulls(item, element) for item in value]
+        items = [without_nulls(item, element) for item in value]
         return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
     return value
 
@@ -79,6 +80,6 @@ def _changed_children(value: dict[str, Any], node: Node) -> Iterator[tuple[str, 
             if not child.nullable and child.default is MISSING:
                 yield key, MISSING
         elif isinstance(old, (dict, list)):
-            new = _drop_nulls(old, child)
+            new = without_nulls(old, child)
             if new is not old:
                 yield key, new

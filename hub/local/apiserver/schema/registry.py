@@ -5,17 +5,30 @@ changed; what comes out may share parts with them. Nothing here reads a clock or
 file is read once.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from hub.local.apiserver.schema import defaulting, pruning, strategic_merge, tables
+from hub.local.apiserver.schema import defaulting, patch_error, pruning, server_side_apply, strategic_merge, tables
 from hub.local.apiserver.schema.custom_kind import CustomKind
 from hub.local.apiserver.schema.field_errors import FieldError
 from hub.local.apiserver.schema.node import OBJECT_META, BuiltinNodes, Node
-from hub.local.apiserver.schemas import GVK
+from hub.local.apiserver.schema.server_side_apply import MissingVersion, Typing
+from hub.local.apiserver.schemas import GVK, Apply
 from worker_agent.api import openapi_data
 from worker_agent.api.document import Document
+
+NO_STRATEGIC_MERGE: Final = (
+    "the body of the request was in an unknown format - accepted media types include: "
+    "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
+)
+STATUS: Final[dict[str, Any]] = {"f:status": {}}
+SPEC: Final[dict[str, Any]] = {"f:spec": {}}
+STATUS_RESETS: Final[dict[str, dict[str, Any]]] = {
+    "Pod": {"f:spec": {}, "f:metadata": {"f:deletionTimestamp": {}, "f:ownerReferences": {}}},
+    "Deployment": {"f:spec": {}, "f:metadata": {"f:labels": {}}},
+}
+"""What the status subresource of a built-in kind resets, where it is more than the spec."""
 
 
 class SchemaRegistry:
@@ -25,6 +38,7 @@ class SchemaRegistry:
         data = openapi_data.load()
         self._builtin = BuiltinNodes(data.schemas)
         self._names = _names_by_kind(data.schemas)
+        self._with_status = _kinds_with_status(data.discovery)
         self._custom: dict[GVK, CustomKind] = {}
 
     def add_crd(self, crd: Document) -> None:
@@ -68,7 +82,47 @@ class SchemaRegistry:
 
     def strategic_merge(self, gvk: GVK, live: Document, patch: Document) -> Document:
         """``live`` with a strategic merge patch applied. Raises PatchError, with status 415 for custom resources."""
+        if gvk in self._custom:
+            raise patch_error.PatchError(415, NO_STRATEGIC_MERGE)
         return strategic_merge.merge(live, patch, self.schema(gvk))
+
+    def apply(self, gvk: GVK, live: Document | None, applied: Document, how: Apply) -> Document:
+        """The merged document with its managedFields, defaults filled.
+
+        Raises ApplyConflict where others own fields with other values, ApplyError for what cannot be applied.
+        """
+        typing = self._typing(gvk, how.subresource)
+        start = live if live is not None else {"apiVersion": typing.api_version, "kind": gvk.kind}
+        manager = (how.manager, how.subresource)
+        merged = server_side_apply.apply(start, applied, typing, manager, how.force, how.now)
+        filled: Document = defaulting.fill(pruning.without_nulls(merged, typing.node), typing.node)
+        return filled
+
+    def managed_fields_after_update(
+        self, gvk: GVK, new: Document, old: Document | None, manager: str, subresource: str, now: datetime
+    ) -> list[Document]:
+        """The managedFields of ``new`` after a create (``old`` is None), update or patch that was not an apply."""
+        typing = self._typing(gvk, subresource)
+        return server_side_apply.track_update(old, new, typing, (manager, subresource), now)
+
+    def _typing(self, gvk: GVK, subresource: str) -> Typing:
+        def node_of(api_version: str) -> Node:
+            group, _, version = api_version.rpartition("/")
+            try:
+                return self.schema(GVK(group, version, gvk.kind))
+            except KeyError:
+                raise MissingVersion(api_version) from None
+
+        api_version = f"{gvk.group}/{gvk.version}" if gvk.group else gvk.version
+        return Typing(api_version, gvk.kind, self.schema(gvk), self._ignored(gvk, subresource), node_of)
+
+    def _ignored(self, gvk: GVK, subresource: str) -> dict[str, Any]:
+        """Fields that a write through this door resets, so that nobody comes to own them."""
+        custom = self._custom.get(gvk)
+        if subresource == "status":
+            return {"f:metadata": {}, "f:spec": {}} if custom is not None else STATUS_RESETS.get(gvk.kind, SPEC)
+        has_status = custom.has_status if custom is not None else gvk in self._with_status
+        return STATUS if has_status and not subresource else {}
 
     def table(self, gvk: GVK, documents: Sequence[Document], now: datetime) -> Document:
         """The objects as kubectl's columns."""
@@ -88,4 +142,10 @@ def _names_by_kind(schemas: dict[str, dict[str, Any]]) -> dict[GVK, str]:
     return names
 
 
-Defaulter = Callable[[Document], Document]
+def _kinds_with_status(discovery: Sequence[dict[str, Any]]) -> frozenset[GVK]:
+    return frozenset(
+        GVK(listed["group"], listed["version"], resource["kind"])
+        for listed in discovery
+        for resource in listed["resources"]
+        if resource["name"].endswith("/status")
+    )
