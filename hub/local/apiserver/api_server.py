@@ -1,0 +1,167 @@
+"""The shell around the core that all transports share: it waits (for webhooks, disk, changes) so that the core need not."""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+from hub.local.apiserver.answer import Answer
+from hub.local.apiserver.core import Core
+from hub.local.apiserver.garbage import COLLECTOR, Cleaner
+from hub.local.apiserver.identity import Identity
+from hub.local.apiserver.store import Event
+from hub.local.apiserver.watching import Watch
+from hub.local.apiserver.webhooks import WebhookAnswer, WebhookCall
+from worker_agent.kube.clock import Clock
+from worker_agent.kube.transport import Request
+
+_BOOKMARK_SECONDS = 60.0
+_WATCH_SECONDS = 1800.0
+"""A watch without timeoutSeconds ends after this and up to as much again (apiserver: minRequestTimeout)."""
+_READS = frozenset({"GET", "HEAD"})
+
+
+class WebhookCaller(Protocol):
+    async def call(self, call: WebhookCall) -> WebhookAnswer: ...
+
+
+class Log(Protocol):
+    """Durable storage of commits."""
+
+    async def append(self, events: Sequence[Event]) -> None:
+        """Return when the events, and all before them, are safe."""
+
+    async def close(self) -> None: ...
+
+
+class NoWebhooks:
+    """Answers every call with a failure; for servers on which no webhook is reachable."""
+
+    async def call(self, call: WebhookCall) -> WebhookAnswer:
+        return WebhookAnswer(None, "this server reaches no webhooks")
+
+
+class ApiServer:
+    """One running server. ``writes`` counts by (user agent, user, method, resource path shape, status)."""
+
+    def __init__(self, core: Core, clock: Clock, webhooks: WebhookCaller | None = None, log: Log | None = None) -> None:
+        self.core = core
+        self.clock = clock
+        self.writes: Counter[tuple[str, str, str, str, int]] = Counter()
+        self.cleaner = Cleaner()
+        self._webhooks = webhooks or NoWebhooks()
+        self._log = log
+        self._durable = core.state.version
+        self._waiting: dict[str, set[asyncio.Future[None]]] = {}
+        self._cleaning: asyncio.Task[None] | None = None
+        self._stopping = False
+
+    async def answer(self, request: Request, identity: Identity) -> Answer:
+        """Carry a request through the core; returns when what it wrote is safe and told to watches."""
+        steps = self.core.handle(request, identity, self.clock.now())
+        try:
+            call = next(steps)
+            while True:
+                call = steps.send(await self._webhooks.call(call))
+        except StopIteration as done:
+            answer: Answer = done.value
+        if request.method not in _READS:
+            self._count(request, identity, answer.status)
+            await self.settle()
+        return answer
+
+    async def settle(self) -> None:
+        """Make the core's commits durable and known."""
+        events = self.core.state.take_events()
+        if not events:
+            return
+        if self._log is not None:
+            await self._log.append(events)
+        self._publish(events)
+
+    def _publish(self, events: Sequence[Event]) -> None:
+        state = self.core.state
+        self._durable = max(self._durable, events[-1].version)
+        for event in events:
+            self.cleaner.note(state, event)
+        for store in {event.store for event in events}:
+            for future in self._waiting.pop(store, ()):
+                if not future.done():
+                    future.set_result(None)
+        self.clean()
+
+    def clean(self) -> None:
+        """Start cleaning up in the background when there is something to clean."""
+        if not self.cleaner.idle and self._cleaning is None and not self._stopping:
+            self._cleaning = asyncio.get_running_loop().create_task(self._clean())
+
+    async def _clean(self) -> None:
+        try:
+            while not self.cleaner.idle:
+                for request in self.cleaner.requests(self.core.state):
+                    await self.answer(request, COLLECTOR)
+                    await asyncio.sleep(0)
+        finally:
+            self._cleaning = None
+
+    async def frames(self, watch: Watch) -> AsyncIterator[bytes]:
+        """The watch's frames as they come, several in one piece, until its time is over."""
+        loop = asyncio.get_running_loop()
+        seconds = watch.timeout or _WATCH_SECONDS * (1 + random.random())
+        end = loop.time() + seconds
+        bookmark = loop.time() + _BOOKMARK_SECONDS if watch.bookmarks else end
+        while True:
+            frames = watch.read(self.clock.now(), None if self._log is None else self._durable)
+            if frames:
+                yield b"".join(frames)
+            now = loop.time()
+            if watch.ended or self._stopping or now >= end:
+                return
+            if now >= bookmark:
+                yield watch.bookmark()
+                bookmark = now + _BOOKMARK_SECONDS
+            await self._change(watch.store, min(end, bookmark) - now)
+
+    async def _change(self, store: str, seconds: float) -> None:
+        """Wait for a commit to the collection, at most so long."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
+        waiting = self._waiting.setdefault(store, set())
+        waiting.add(future)
+        timer = loop.call_later(seconds, _resolve, future)
+        try:
+            await future
+        finally:
+            timer.cancel()
+            waiting.discard(future)
+
+    def _count(self, request: Request, identity: Identity, status: int) -> None:
+        agent = request.headers.get("user-agent", "")
+        self.writes[agent, identity.user, request.method, shape(request.path), status] += 1
+
+    async def stop(self) -> None:
+        """End watches and background work; requests under way are finished by their transports."""
+        self._stopping = True
+        for futures in self._waiting.values():
+            for future in futures:
+                _resolve(future)
+        if self._cleaning is not None:
+            self._cleaning.cancel()
+            await asyncio.gather(self._cleaning, return_exceptions=True)
+        if self._log is not None:
+            await self._log.close()
+
+
+def _resolve(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def shape(path: str) -> str:
+    """The resource and subresource of a path without namespace and name: ``batch/v1/jobs/status``."""
+    parts = [part for part in path.split("/") if part]
+    prefix, rest = (parts[1:2], parts[2:]) if parts[:1] == ["api"] else (parts[1:3], parts[3:])
+    if rest[:1] == ["namespaces"] and len(rest) > 2 and rest[2] not in ("status", "finalize"):
+        rest = rest[2:]
+    return "/".join([*prefix, *rest[:1], *rest[2:3]])

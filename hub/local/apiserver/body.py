@@ -1,0 +1,151 @@
+"""The body of a write, read: JSON or YAML in, a pruned and defaulted document of the right kind out.
+
+Wording: k8s.io/apiserver pkg/endpoints/handlers/{create,update,rest}.go.
+"""
+
+import json
+from typing import Any
+
+import msgspec
+import yaml
+
+from hub.local.apiserver import failure
+from hub.local.apiserver.answer import ACCEPTED, JSON
+from hub.local.apiserver.call import Call
+from hub.local.apiserver.resources import Resource
+from hub.local.apiserver.schemas import GVK
+from hub.local.apiserver.store import decode
+from worker_agent.api.document import Document
+
+_YAML = ("application/yaml", "application/x-yaml", "text/yaml")
+_DIRECTIVES = ("Ignore", "Warn", "Strict")
+
+
+def media_type(call: Call) -> str:
+    return call.request.headers.get("content-type", "").partition(";")[0].strip().lower() or JSON
+
+
+def read_object(call: Call) -> Document:
+    """The object of a create or update. Unknown and repeated fields are refused, warned of or dropped, as asked."""
+    media = media_type(call)
+    if media != JSON and media not in _YAML:
+        raise failure.unsupported_media_type(ACCEPTED)
+    document, repeated = _parse(call, media)
+    if not isinstance(document, dict):
+        raise failure.bad_request(f"{_unrecognized(call.resource)}: json: cannot unmarshal {type(document).__name__}")
+    _check_kind(call.resource, document)
+    return conform(call, document, [f'duplicate field "{path}"' for path in repeated])
+
+
+def _parse(call: Call, media: str) -> tuple[Any, list[str]]:
+    body = call.request.body
+    repeated: list[str] = []
+    try:
+        if media in _YAML:
+            return json_values(yaml.safe_load(body)), repeated
+        if directive(call) != "Ignore" and "fieldValidation" in call.query:
+            return json.loads(body, object_pairs_hook=lambda pairs: _noting(pairs, repeated)), repeated
+        return decode(body), repeated
+    except (msgspec.DecodeError, ValueError, yaml.YAMLError) as error:
+        why = f"couldn't get version/kind; json parse error: {error}"
+        raise failure.bad_request(f"{_unrecognized(call.resource)}: {why}") from None
+
+
+def json_values(value: Any) -> Any:
+    """YAML's dates as the text JSON would have."""
+    if isinstance(value, dict):
+        return {str(key): json_values(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [json_values(item) for item in value]
+    if hasattr(value, "isoformat"):
+        return value.isoformat().replace("+00:00", "Z")
+    return value
+
+
+def _noting(pairs: list[tuple[str, Any]], repeated: list[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            repeated.append(name)
+        found[name] = value
+    return found
+
+
+def _unrecognized(resource: Resource) -> str:
+    return f"the object provided is unrecognized (must be of type {resource.kind})"
+
+
+def _check_kind(resource: Resource, document: Document) -> None:
+    version, kind = document.get("apiVersion"), document.get("kind")
+    if resource.custom:
+        if not kind:
+            raise failure.bad_request(f"Object 'Kind' is missing in '{json.dumps(document)}'")
+        if not version:
+            raise failure.bad_request(f"Object 'apiVersion' is missing in '{json.dumps(document)}'")
+    version, kind = version or resource.api_version, kind or resource.kind
+    if version != resource.api_version:
+        raise failure.bad_request(
+            f"the API version in the data ({version}) does not match the expected API version ({resource.api_version})"
+        )
+    if kind != resource.kind:
+        raise failure.bad_request(
+            f'{kind} in version "{resource.version}" cannot be handled as a {resource.kind}: unknown conversion'
+        )
+    document["apiVersion"], document["kind"] = version, kind
+
+
+def directive(call: Call) -> str:
+    """Strict, Warn or Ignore."""
+    chosen = call.query.get("fieldValidation") or "Warn"
+    if chosen not in _DIRECTIVES:
+        raise failure.bad_request(f'invalid fieldValidation "{chosen}": must be one of {", ".join(_DIRECTIVES)}')
+    return chosen
+
+
+def conform(call: Call, document: Document, complaints: list[str]) -> Document:
+    """The document without unknown fields and with defaults."""
+    return call.schemas.default(call.gvk, without_unknown(call, document, complaints))
+
+
+def without_unknown(call: Call, document: Document, complaints: list[str]) -> Document:
+    """The document without unknown fields; complaints are refused, warned of or ignored as the client asked."""
+    found = strict_complaints(call, document)
+    document, complaints = found[0], complaints + found[1]
+    if not complaints:
+        return document
+    chosen = directive(call)
+    if chosen == "Strict":
+        resource = call.resource
+        raise failure.bad_request(
+            f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: '
+            f"strict decoding error: {', '.join(complaints)}"
+        )
+    if chosen == "Warn":
+        for complaint in complaints:
+            call.warn(complaint)
+    return document
+
+
+def strict_complaints(call: Call, document: Document) -> tuple[Document, list[str]]:
+    """The document pruned, and what a strict decoder says of it."""
+    gvk: GVK = call.gvk
+    pruned, unknown = call.schemas.prune(gvk, document)
+    metadata = pruned.get("metadata")
+    if metadata is None:
+        pruned = {**pruned, "metadata": {}}
+    elif not isinstance(metadata, dict):
+        raise failure.bad_request(
+            f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: '
+            f"json: cannot unmarshal {json_kind(metadata)} into Go struct field {gvk.kind}.metadata "
+            "of type v1.ObjectMeta"
+        )
+    return pruned, [f'unknown field "{path}"' for path in unknown]
+
+
+def json_kind(value: Any) -> str:
+    """Go's word for a JSON value's type."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, str):
+        return "string"
+    return "array" if isinstance(value, list) else "object" if isinstance(value, dict) else "number"

@@ -1,0 +1,174 @@
+"""The entry of the pure core: one request in, one answer out, webhook calls yielded in between.
+
+Nothing here waits, reads a clock or touches the network: time and entropy are handed in. ``state.take_events()`` after
+each step gives the commits to persist and to tell watches about.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from hub.local.apiserver import (
+    creation,
+    deletion,
+    discovery,
+    failure,
+    patches,
+    reading,
+    request_path,
+    reviews,
+    scale,
+    unsupported,
+    updates,
+    watching,
+)
+from hub.local.apiserver.answer import Answer, accepted_form, failed, json_answer
+from hub.local.apiserver.authentication import Authenticator
+from hub.local.apiserver.call import Call, Steps
+from hub.local.apiserver.failure import Failure
+from hub.local.apiserver.identity import Identity
+from hub.local.apiserver.request_path import Target
+from hub.local.apiserver.schemas import Schemas
+from hub.local.apiserver.store import State
+from hub.local.apiserver.webhook_rules import HookTable
+from worker_agent.kube.transport import Request
+
+VERSION = {
+    "major": "1",
+    "minor": "36",
+    "emulationMajor": "1",
+    "emulationMinor": "36",
+    "minCompatibilityMajor": "1",
+    "minCompatibilityMinor": "35",
+    "gitVersion": "v1.36.3-fedhub",
+    "gitCommit": "",
+    "gitTreeState": "clean",
+    "buildDate": "1970-01-01T00:00:00Z",
+    "goVersion": "",
+    "compiler": "",
+    "platform": "linux/amd64",
+}
+_HEALTH = ("healthz", "livez", "readyz")
+OPEN = (*_HEALTH, "version")
+"""First path segments that answer without credentials."""
+
+
+def new_state(entropy: Callable[[int], bytes], version: int = 1) -> State:
+    state = State(entropy, version)
+    state.hooks = HookTable()
+    return state
+
+
+class Core:
+    """State, schemas and authentication of one server, and ``handle``."""
+
+    def __init__(self, state: State, schemas: Schemas, authenticator: Authenticator | None = None) -> None:
+        self.state = state
+        self.schemas = schemas
+        self.authenticator = authenticator or Authenticator()
+
+    def handle(self, request: Request, identity: Identity, now: datetime) -> Steps:
+        """Answer a request. Refusals are answers too; only a bug raises."""
+        warnings: list[str] = []
+        try:
+            answer = yield from self._route(request, identity, now, warnings)
+        except Failure as refusal:
+            answer = failed(refusal)
+        for text in warnings:
+            quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+            answer.headers.append(("warning", f'299 - "{quoted}"'))
+        return answer
+
+    def _route(self, request: Request, identity: Identity, now: datetime, warnings: list[str]) -> Steps:
+        query: dict[str, str] = {}
+        for name, value in request.query:
+            query.setdefault(name, value)
+        state = self.state
+        target = request_path.read(state.resources, request, query)
+        if target is None:
+            return self._other(request)
+        form = accepted_form(request.headers.get("accept", ""), query)
+        call = Call(state, self.schemas, request, query, target, identity, now, form, warnings)
+        if call.resource.deprecation:
+            call.warn(call.resource.deprecation)
+        if target.verb in ("get", "list", "watch"):
+            return _read(call)
+        if target.resource.verbs == ("create",):
+            return self._review(call)
+        return (yield from _write(call))
+
+    def _review(self, call: Call) -> Answer:
+        if call.target.verb != "create":
+            raise failure.method_not_allowed()
+        return reviews.review(call, self.authenticator)
+
+    def _other(self, request: Request) -> Answer:
+        """Paths that name no served resource."""
+        parts = request_path.split(request.path)
+        why = unsupported.reason(parts)
+        if why is not None:
+            raise failure.not_implemented(why)
+        if parts[:1] == ["version"]:
+            return json_answer(VERSION)
+        if parts and parts[0] in _HEALTH:
+            return Answer(200, b"ok", content_type="text/plain; charset=utf-8")
+        accept = request.headers.get("accept", "")
+        found = discovery.answer(self.state.resources, self.schemas, parts, accept)
+        if found is None:
+            return Answer(404, b"404 page not found\n", content_type="text/plain; charset=utf-8")
+        return found
+
+
+def _read(call: Call) -> Answer:
+    target = call.target
+    if target.verb not in target.resource.verbs:
+        raise failure.method_not_allowed()
+    if target.subresource:
+        return _read_subresource(call)
+    if target.verb == "watch":
+        return watching.watch(call)
+    return reading.get(call) if target.name else reading.list_objects(call)
+
+
+def _read_subresource(call: Call) -> Answer:
+    name = call.target.subresource
+    if name not in call.resource.subresources:
+        raise failure.no_such_resource()
+    if name == "scale":
+        return scale.get_scale(call)
+    if name in ("binding", "eviction", "finalize"):
+        raise failure.method_not_allowed()
+    return reading.get(call)
+
+
+def _write(call: Call) -> Steps:
+    target = call.target
+    if target.subresource:
+        return _write_subresource(call)
+    if target.verb not in target.resource.verbs or (target.verb == "create") is bool(target.name):
+        raise failure.method_not_allowed()
+    return _WRITES[target.verb](call)
+
+
+_WRITES: dict[str, Callable[[Call], Steps]] = {
+    "create": creation.create,
+    "update": updates.replace,
+    "patch": patches.patch,
+    "delete": deletion.delete,
+    "deletecollection": deletion.delete_collection,
+}
+
+
+def _write_subresource(call: Call) -> Steps:
+    target: Target = call.target
+    if target.subresource not in target.resource.subresources:
+        raise failure.no_such_resource()
+    match target.subresource, target.verb:
+        case "scale", "update" | "patch":
+            return scale.write_scale(call)
+        case "binding", "create":
+            return scale.bind(call)
+        case "status" | "ephemeralcontainers" | "resize", "patch":
+            return patches.patch(call)
+        case "status" | "finalize" | "ephemeralcontainers" | "resize", "update":
+            return updates.replace(call)
+    raise failure.method_not_allowed()

@@ -1,0 +1,108 @@
+"""CustomResourceDefinitions at work: serve what they define, say so in their conditions, clean up when they go.
+
+The real server does this in controllers moments later; here it happens within the write, so a kind is served at once.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from hub.local.apiserver.metadata import timestamp
+from hub.local.apiserver.resources import CRDS, Resource
+from hub.local.apiserver.schemas import Schemas
+from hub.local.apiserver.store import State, Stored
+from worker_agent.api.document import Document
+
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+
+
+def resources_of(crd: Document) -> Iterator[Resource]:
+    """The served versions, the storage version first so that its shape decides."""
+    spec = crd["spec"]
+    names = spec["names"]
+    versions = sorted(spec["versions"], key=lambda version: not version.get("storage"))
+    for version in versions:
+        if not version.get("served"):
+            continue
+        subresources = version.get("subresources") or {}
+        fields = tuple(field["jsonPath"].lstrip(".") for field in version.get("selectableFields") or ())
+        yield Resource(
+            group=spec["group"],
+            version=version["name"],
+            kind=names["kind"],
+            plural=names["plural"],
+            namespaced=spec.get("scope") == "Namespaced",
+            singular=names.get("singular") or names["kind"].lower(),
+            list_kind=names.get("listKind") or names["kind"] + "List",
+            short_names=tuple(names.get("shortNames") or ()),
+            categories=tuple(names.get("categories") or ()),
+            subresources=frozenset(subresources),
+            custom=True,
+            unconditional_update=False,
+            selectable=fields,
+            returns_deleted=False,
+            deprecation=_deprecation(spec, version),
+        )
+
+
+def _deprecation(spec: Document, version: Document) -> str:
+    if not version.get("deprecated"):
+        return ""
+    default = f"{spec['group']}/{version['name']} {spec['names']['kind']} is deprecated"
+    return version.get("deprecationWarning") or default
+
+
+def serve(state: State, schemas: Schemas, crd: Document) -> None:
+    """Bring the table of resources in line with a CRD."""
+    unserve_store(state, crd)
+    schemas.add_crd(crd)
+    for resource in resources_of(crd):
+        state.resources.add(resource)
+
+
+def unserve_store(state: State, crd: Document) -> None:
+    spec = crd["spec"]
+    state.resources.remove_store(f"{spec['group']}/{spec['names']['plural']}")
+
+
+def unserve(state: State, schemas: Schemas, stored: Stored) -> None:
+    crd = stored.document()
+    unserve_store(state, crd)
+    schemas.remove_crd(crd)
+
+
+def follow(state: State, schemas: Schemas, stored: Stored, now: datetime) -> None:
+    """After a CRD was written: serve it and write its status when that changes."""
+    crd = stored.document()
+    serve(state, schemas, crd)
+    status = dict(crd.get("status") or {})
+    names = {name: value for name, value in crd["spec"]["names"].items() if name != "categories" or value}
+    conditions = list(status.get("conditions") or ())
+    accepted = _condition("NamesAccepted", "NoConflicts", "no conflicts found", now)
+    established = _condition("Established", "InitialNamesAccepted", "the initial names have been accepted", now)
+    present = {condition["type"] for condition in conditions}
+    conditions += [condition for condition in (accepted, established) if condition["type"] not in present]
+    wished = {**status, "acceptedNames": names, "conditions": conditions}
+    if wished != status:
+        state.put(CRDS, {**crd, "status": wished}, None)
+
+
+def _condition(kind: str, reason: str, message: str, now: datetime, status: str = "True") -> Document:
+    return {
+        "type": kind,
+        "status": status,
+        "lastTransitionTime": timestamp(now),
+        "reason": reason,
+        "message": message,
+    }
+
+
+def terminate(crd: Document, now: datetime) -> None:
+    """What a deletion does first, in place: hold the CRD until its objects are gone."""
+    metadata = crd["metadata"]
+    if CLEANUP not in (metadata.get("finalizers") or ()) and not metadata.get("deletionTimestamp"):
+        metadata["finalizers"] = [*(metadata.get("finalizers") or ()), CLEANUP]
+        status = dict(crd.get("status") or {})
+        message = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+        condition = _condition("Terminating", "InstanceDeletionPending", message, now)
+        others = [found for found in status.get("conditions") or () if found["type"] != "Terminating"]
+        crd["status"] = {**status, "conditions": [*others, condition]}

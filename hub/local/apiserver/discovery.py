@@ -1,0 +1,167 @@
+"""What is served, as clients ask for it: /api, /apis, resource lists, aggregated discovery, and OpenAPI v3's index.
+
+Source: k8s.io/api apidiscovery/v2; the order of groups and versions is the table's.
+"""
+
+import base64
+import hashlib
+from collections.abc import Iterator
+
+from hub.local.apiserver.answer import Answer, json_answer
+from hub.local.apiserver.resources import Resource, ResourceTable
+from hub.local.apiserver.schemas import Schemas
+from hub.local.apiserver.store import encode
+from worker_agent.api.document import Document
+
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+_SUBRESOURCE_VERBS = {
+    "status": ("get", "patch", "update"),
+    "scale": ("get", "patch", "update"),
+    "binding": ("create",),
+    "eviction": ("create",),
+    "finalize": ("update",),
+    "ephemeralcontainers": ("get", "patch", "update"),
+    "resize": ("get", "patch", "update"),
+}
+_SUBRESOURCE_KINDS = {
+    "scale": ("autoscaling", "v1", "Scale"),
+    "binding": ("", "v1", "Binding"),
+    "eviction": ("policy", "v1", "Eviction"),
+}
+
+
+def _groups(table: ResourceTable) -> dict[str, dict[str, list[Resource]]]:
+    """group -> version -> resources, in the table's order."""
+    groups: dict[str, dict[str, list[Resource]]] = {}
+    for resource in table:
+        groups.setdefault(resource.group, {}).setdefault(resource.version, []).append(resource)
+    return groups
+
+
+def answer(table: ResourceTable, schemas: Schemas, parts: list[str], accept: str) -> Answer | None:
+    """The discovery document of a path; None when the path is none of discovery's."""
+    groups = _groups(table)
+    match parts:
+        case ["api"]:
+            return _aggregated_or(accept, {"": groups[""]}, {"kind": "APIVersions", "versions": ["v1"]})
+        case ["apis"]:
+            named = {name: versions for name, versions in groups.items() if name}
+            plain = {"kind": "APIGroupList", "apiVersion": "v1", "groups": [_group(*item) for item in named.items()]}
+            return _aggregated_or(accept, named, plain)
+        case ["api", version]:
+            return _resources("", version, groups[""].get(version))
+        case ["apis", group] if group in groups:
+            return json_answer({"kind": "APIGroup", "apiVersion": "v1", **_group(group, groups[group])})
+        case ["apis", group, version] if group in groups:
+            return _resources(group, version, groups[group].get(version))
+        case ["openapi", "v3"]:
+            return json_answer({"paths": dict(_openapi_paths(groups, table.generation))})
+        case ["openapi", "v3", "api", version]:
+            return _openapi(schemas, "", version)
+        case ["openapi", "v3", "apis", group, version]:
+            return _openapi(schemas, group, version)
+    return None
+
+
+def _aggregated_or(accept: str, groups: dict[str, dict[str, list[Resource]]], plain: Document) -> Answer:
+    if "g=apidiscovery.k8s.io" not in accept or "v=v2" not in accept.replace("v=v2beta1", ""):
+        return json_answer(plain)
+    items = [
+        {"metadata": {"name": name} if name else {}, "versions": [_version(*item) for item in versions.items()]}
+        for name, versions in groups.items()
+    ]
+    document = {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items}
+    return Answer(200, encode(document), content_type=AGGREGATED, headers=[("vary", "Accept")])
+
+
+def _group(name: str, versions: dict[str, list[Resource]]) -> Document:
+    listed = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
+    return {"name": name, "versions": listed, "preferredVersion": listed[0]}
+
+
+def _version(version: str, resources: list[Resource]) -> Document:
+    return {"version": version, "resources": [_aggregated(resource) for resource in resources], "freshness": "Current"}
+
+
+def _aggregated(resource: Resource) -> Document:
+    found: Document = {
+        "resource": resource.plural,
+        "responseKind": {"group": resource.group, "version": resource.version, "kind": resource.kind},
+        "scope": "Namespaced" if resource.namespaced else "Cluster",
+        "singularResource": resource.singular,
+        "verbs": list(resource.verbs),
+    }
+    if resource.short_names:
+        found["shortNames"] = list(resource.short_names)
+    if resource.categories:
+        found["categories"] = list(resource.categories)
+    if resource.subresources:
+        found["subresources"] = [_aggregated_sub(resource, name) for name in sorted(resource.subresources)]
+    return found
+
+
+def _aggregated_sub(resource: Resource, name: str) -> Document:
+    group, version, kind = _SUBRESOURCE_KINDS.get(name, (resource.group, resource.version, resource.kind))
+    return {
+        "subresource": name,
+        "responseKind": {"group": group, "version": version, "kind": kind},
+        "verbs": list(_SUBRESOURCE_VERBS.get(name, ("get",))),
+    }
+
+
+def _resources(group: str, version: str, resources: list[Resource] | None) -> Answer | None:
+    if resources is None:
+        return None
+    listed = [entry for resource in resources for entry in _entries(resource)]
+    group_version = f"{group}/{version}" if group else version
+    return json_answer(
+        {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": listed}
+    )
+
+
+def _entries(resource: Resource) -> Iterator[Document]:
+    entry: Document = {
+        "name": resource.plural,
+        "singularName": resource.singular,
+        "namespaced": resource.namespaced,
+        "kind": resource.kind,
+        "verbs": list(resource.verbs),
+    }
+    if resource.short_names:
+        entry["shortNames"] = list(resource.short_names)
+    if resource.categories:
+        entry["categories"] = list(resource.categories)
+    if "list" in resource.verbs:
+        entry["storageVersionHash"] = _hash(resource)
+    yield entry
+    for name in sorted(resource.subresources):
+        kind = _SUBRESOURCE_KINDS.get(name)
+        sub: Document = {
+            "name": f"{resource.plural}/{name}",
+            "singularName": "",
+            "namespaced": resource.namespaced,
+            "kind": kind[2] if kind else resource.kind,
+            "verbs": list(_SUBRESOURCE_VERBS.get(name, ("get",))),
+        }
+        if kind:
+            sub["group"], sub["version"] = kind[0], kind[1]
+        yield sub
+
+
+def _hash(resource: Resource) -> str:
+
+    digest = hashlib.sha256(f"{resource.group}/{resource.version}/{resource.kind}".encode()).digest()
+    return base64.b64encode(digest[:8]).decode()
+
+
+def _openapi_paths(groups: dict[str, dict[str, list[Resource]]], generation: int) -> Iterator[tuple[str, Document]]:
+    for group, versions in groups.items():
+        for version in versions:
+            path = f"apis/{group}/{version}" if group else f"api/{version}"
+            token = hashlib.sha256(f"{path} {generation}".encode()).hexdigest().upper()
+            yield path, {"serverRelativeURL": f"/openapi/v3/{path}?hash={token}"}
+
+
+def _openapi(schemas: Schemas, group: str, version: str) -> Answer | None:
+    document = schemas.openapi_v3(group, version)
+    return None if document is None else json_answer(document)

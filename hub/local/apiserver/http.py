@@ -1,0 +1,154 @@
+"""HTTPS: the aiohttp shell. One handler for everything; watches are chunked, big answers gzipped as the real server's."""
+
+import asyncio
+import gzip
+import ssl
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+from aiohttp import web
+
+from hub.local.apiserver import failure
+from hub.local.apiserver.answer import Answer, failed
+from hub.local.apiserver.api_server import ApiServer
+from hub.local.apiserver.certificates import KeyPair
+from hub.local.apiserver.core import OPEN
+from hub.local.apiserver.identity import Identity
+from hub.local.apiserver.watching import Watch
+from worker_agent.kube.transport import Request
+
+_GZIP_FROM = 128 * 1024
+_LARGEST_BODY = 3 * 1024 * 1024
+"""apiserver: MaxRequestBodyBytes."""
+_GRACE_SECONDS = 5.0
+
+
+class HttpFront:
+    """Listens for one ApiServer. ``port`` is known after ``start``."""
+
+    def __init__(self, server: ApiServer) -> None:
+        self._server = server
+        self._runner = web.ServerRunner(web.Server(self._handle, access_log=None))
+        self.port = 0
+
+    async def start(self, host: str, port: int, certificate: KeyPair, client_ca: bytes) -> None:
+        """Raises OSError when the address is taken."""
+        await self._runner.setup()
+        context = server_context(certificate, client_ca)
+        site = web.TCPSite(self._runner, host, port, ssl_context=context, shutdown_timeout=_GRACE_SECONDS, backlog=1024)
+        await site.start()
+        self.port = self._runner.addresses[0][1]
+
+    async def stop(self) -> None:
+        """Requests under way get a few seconds."""
+        await self._runner.cleanup()
+
+    async def _handle(self, incoming: web.BaseRequest) -> web.StreamResponse:
+        identity = self._identity(incoming)
+        if identity is None:
+            if incoming.path.strip("/").partition("/")[0] not in OPEN:
+                return _response(incoming, failed(failure.unauthorized()))
+            identity = Identity("system:anonymous", ("system:unauthenticated",))
+        if incoming.path == "/metrics":
+            return web.Response(text=metrics(self._server))
+        body = await incoming.read() if incoming.body_exists else b""
+        if len(body) > _LARGEST_BODY:
+            return _response(incoming, failed(_too_large()))
+        answer = await self._server.answer(_request(incoming, body), identity)
+        if answer.watch is not None:
+            return await self._stream(incoming, answer, answer.watch)
+        return _response(incoming, answer)
+
+    def _identity(self, incoming: web.BaseRequest) -> Identity | None:
+        authorization = incoming.headers.get("Authorization", "")
+        subject = None
+        if not authorization:
+            certificate: Any = incoming.get_extra_info("peercert")
+            subject = certificate.get("subject") if certificate else None
+        return self._server.core.authenticator.request(authorization, subject)
+
+    async def _stream(self, incoming: web.BaseRequest, answer: Answer, watch: Watch) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        for name, value in answer.headers:
+            response.headers.add(name, value)
+        response.enable_chunked_encoding()
+        await response.prepare(incoming)
+        frames = self._server.frames(watch)
+        try:
+            async for piece in frames:
+                await response.write(piece)
+            await response.write_eof()
+        except (ConnectionError, asyncio.CancelledError):
+            # The client went away; that is how most watches end.
+            incoming.protocol.force_close()
+        finally:
+            await frames.aclose()  # type: ignore[attr-defined]  # an async generator
+        return response
+
+
+def _request(incoming: web.BaseRequest, body: bytes) -> Request:
+    raw = incoming.raw_path
+    path, _, query = raw.partition("?")
+    pairs = tuple(parse_qsl(query, keep_blank_values=True)) if query else ()
+    headers = {name.lower(): value for name, value in incoming.headers.items()}
+    return Request(incoming.method, path, pairs, headers, body)
+
+
+def _response(incoming: web.BaseRequest, answer: Answer) -> web.Response:
+    body = answer.body
+    response = web.Response(status=answer.status)
+    headers = response.headers
+    headers["Content-Type"] = answer.content_type
+    headers["Cache-Control"] = "no-cache, private"
+    for name, value in answer.headers:
+        headers.add(name, value)
+    if len(body) > _GZIP_FROM and "gzip" in incoming.headers.get("Accept-Encoding", ""):
+        body = gzip.compress(body, 1)
+        headers["Content-Encoding"] = "gzip"
+    response.body = body
+    return response
+
+
+def _too_large() -> failure.Failure:
+    message = f"Request entity too large: limit is {_LARGEST_BODY}"
+    return failure.Failure(413, "RequestEntityTooLarge", message)
+
+
+def server_context(certificate: KeyPair, client_ca: bytes) -> ssl.SSLContext:
+    """TLS that offers to check a client's certificate against the cluster's CA."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    with key_file(certificate) as path:
+        context.load_cert_chain(path)
+    context.load_verify_locations(cadata=client_ca.decode())
+    context.verify_mode = ssl.CERT_OPTIONAL
+    return context
+
+
+@contextmanager
+def key_file(pair: KeyPair) -> Iterator[Path]:
+    """The ssl module reads keys from files only: one that only we can read, gone again at once."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pair.pem"
+        path.touch(mode=0o600)
+        path.write_bytes(pair.certificate + pair.key)
+        yield path
+
+
+def metrics(server: ApiServer) -> str:
+    """Writes by who made them, in Prometheus' text format."""
+    name = "apiserver_writes_total"
+    lines = [f"# HELP {name} Writes answered, by client.", f"# TYPE {name} counter"]
+    for (agent, user, method, resource, status), count in sorted(server.writes.items()):
+        labels = {"user_agent": agent, "user": user, "method": method, "resource": resource, "code": str(status)}
+        quoted = ",".join(f'{label}="{_escaped(value)}"' for label, value in labels.items())
+        lines.append(f"{name}{{{quoted}}} {count}")
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

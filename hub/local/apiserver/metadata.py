@@ -1,0 +1,75 @@
+"""Object metadata: what the server sets and what an update cannot change. Its rules are ``schema.object_meta``'s.
+
+Source: k8s.io/apiserver pkg/registry/rest/{create,update}.go.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from uuid import UUID
+
+from hub.local.apiserver import failure
+from hub.local.apiserver.call import Call
+from worker_agent.api.document import Document
+
+ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # apimachinery pkg/util/rand
+_SUFFIX = 5
+_LONGEST_BASE = 63 - _SUFFIX
+FOREGROUND = "foregroundDeletion"
+ORPHAN = "orphan"
+
+
+def timestamp(now: datetime) -> str:
+    return now.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def new_uid(entropy: Callable[[int], bytes]) -> str:
+    return str(UUID(bytes=entropy(16), version=4))
+
+
+def generated_name(base: str, entropy: Callable[[int], bytes]) -> str:
+    """``base`` and five characters of Kubernetes' alphabet, at most 63 in all."""
+    return base[:_LONGEST_BASE] + "".join(ALPHABET[byte % len(ALPHABET)] for byte in entropy(_SUFFIX))
+
+
+def place(call: Call, document: Document) -> None:
+    """Set the namespace of the path on a new document, or refuse another one."""
+    metadata = document["metadata"]
+    namespace = call.target.namespace
+    given = metadata.get("namespace") or ""
+    if call.resource.namespaced:
+        if given and given != namespace:
+            raise failure.bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request"
+            )
+        metadata["namespace"] = namespace
+    elif given:
+        raise failure.bad_request("namespace is not allowed on this type")
+    else:
+        metadata.pop("namespace", None)
+
+
+def fill_new(call: Call, document: Document) -> None:
+    """What only the server sets on a new object: uid, creation time, generated name; the client's values go."""
+    metadata = document["metadata"]
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "generation"):
+        metadata.pop(name, None)
+    metadata["uid"] = new_uid(call.state.entropy)
+    metadata["creationTimestamp"] = timestamp(call.now)
+    if not metadata.get("name") and metadata.get("generateName"):
+        metadata["name"] = generated_name(metadata["generateName"], call.state.entropy)
+
+
+def keep_old(document: Document, old: Document) -> None:
+    """What an update cannot change is put back (others are refused by validation)."""
+    new, before = document["metadata"], old["metadata"]
+    for name in ("generation", "creationTimestamp", "deletionTimestamp"):
+        if before.get(name) is not None:
+            new[name] = before[name]
+        else:
+            new.pop(name, None)
+    new.setdefault("uid", before["uid"])
+    if before.get("deletionGracePeriodSeconds") is not None:
+        new.setdefault("deletionGracePeriodSeconds", before["deletionGracePeriodSeconds"])
+    else:
+        new.pop("deletionGracePeriodSeconds", None)
+    new.pop("selfLink", None)

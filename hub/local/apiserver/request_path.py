@@ -1,0 +1,100 @@
+"""A URL read: which resource, which object, which verb; and the query's options with their checks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from hub.local.apiserver import failure
+from hub.local.apiserver.resources import Resource, ResourceTable
+from worker_agent.kube.transport import Request
+
+_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_ON_NAMESPACE = frozenset({"status", "finalize"})
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a resource request is about. An empty name means the collection; ``verb`` is Kubernetes' word."""
+
+    resource: Resource
+    verb: str
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+
+def split(path: str) -> list[str]:
+    """The decoded segments of a path; empty ones (a doubled or final slash) are dropped."""
+    if "%" in path:
+        return [unquote(part) for part in path.split("/") if part]
+    return [part for part in path.split("/") if part]
+
+
+def read(table: ResourceTable, request: Request, query: Mapping[str, str]) -> Target | None:
+    """The target of a request for a served resource; None when no such resource is served."""
+    parts = split(request.path)
+    if len(parts) >= 3 and parts[0] == "api":
+        group, version, rest = "", parts[1], parts[2:]
+    elif len(parts) >= 4 and parts[0] == "apis":
+        group, version, rest = parts[1], parts[2], parts[3:]
+    else:
+        return None
+    namespace = ""
+    if rest[0] == "namespaces" and len(rest) >= 3 and not (len(rest) == 3 and rest[2] in _ON_NAMESPACE):
+        namespace, rest = rest[1], rest[2:]
+    resource = table.find(group, version, rest[0])
+    if resource is None or (namespace and not resource.namespaced) or len(rest) > 3:
+        return None
+    name = rest[1] if len(rest) > 1 else ""
+    if name and resource.namespaced and not namespace:
+        return None
+    subresource = rest[2] if len(rest) > 2 else ""
+    return Target(resource, _verb(request.method, name, query), namespace, name, subresource)
+
+
+def _verb(method: str, name: str, query: Mapping[str, str]) -> str:
+    if method in ("GET", "HEAD"):
+        if query.get("watch", "") in ("1", "true", "True"):
+            return "watch"
+        return "get" if name else "list"
+    if method == "DELETE" and not name:
+        return "deletecollection"
+    try:
+        return _VERBS[method]
+    except KeyError:
+        raise failure.method_not_allowed() from None
+
+
+def flag(query: Mapping[str, str], name: str) -> bool | None:
+    """A boolean option as Go reads one; None when absent."""
+    text = query.get(name, "")
+    if text == "":
+        return None
+    if text in ("1", "t", "T", "true", "TRUE", "True"):
+        return True
+    if text in ("0", "f", "F", "false", "FALSE", "False"):
+        return False
+    raise failure.bad_request(f'strconv.ParseBool: parsing "{text}": invalid syntax')
+
+
+def number(query: Mapping[str, str], name: str) -> int | None:
+    """A whole-number option; None when absent."""
+    text = query.get(name, "")
+    if not text:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise failure.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+
+
+def revision(query: Mapping[str, str]) -> int | None:
+    """``resourceVersion`` of a read; None when absent or empty."""
+    text = query.get("resourceVersion", "")
+    if not text:
+        return None
+    if not text.isdigit():
+        raise failure.bad_request(
+            f'invalid resource version "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+        )
+    return int(text)

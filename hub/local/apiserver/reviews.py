@@ -1,0 +1,67 @@
+"""Reviews: questions posted as objects, answered and never stored. Authorisation is off, so every right is held.
+
+Who may do what is not looked at by this server (``unsupported``); who asks always is.
+"""
+
+import msgspec
+
+from hub.local.apiserver import failure
+from hub.local.apiserver.answer import Answer, json_answer
+from hub.local.apiserver.authentication import Authenticator
+from hub.local.apiserver.call import Call
+from hub.local.apiserver.identity import Identity
+from hub.local.apiserver.metadata import timestamp
+from hub.local.apiserver.store import decode
+from worker_agent.api.document import Document
+
+_RULES = {
+    "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
+    "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+    "incomplete": False,
+}
+
+
+def review(call: Call, authenticator: Authenticator) -> Answer:
+    """Answer the posted review. 201 as for any creation."""
+    try:
+        document = decode(call.request.body)
+    except msgspec.DecodeError as error:
+        raise failure.bad_request(f"json parse error: {error}") from None
+    if not isinstance(document, dict):
+        raise failure.bad_request("the body must be an object")
+    document.setdefault("kind", call.resource.kind)
+    document.setdefault("apiVersion", call.resource.api_version)
+    document["metadata"] = {"creationTimestamp": None}
+    document["status"] = _status(call, document, authenticator)
+    return json_answer(document, 201)
+
+
+def _status(call: Call, document: Document, authenticator: Authenticator) -> Document:
+    match call.resource.kind:
+        case "SelfSubjectReview":
+            document["metadata"] = {"creationTimestamp": timestamp(call.now)}
+            return {"userInfo": user_info(call.identity)}
+        case "SelfSubjectRulesReview":
+            return _RULES
+        case "TokenReview":
+            return _token_status(document, authenticator)
+    return {"allowed": True, "reason": "authorisation is off on the embedded API server"}
+
+
+def _token_status(document: Document, authenticator: Authenticator) -> Document:
+    token = (document.get("spec") or {}).get("token") or ""
+    identity = authenticator.token(token)
+    if identity is None:
+        return {"user": {}, "error": "invalid bearer token"}
+    audiences = (document.get("spec") or {}).get("audiences")
+    status: Document = {"authenticated": True, "user": user_info(identity)}
+    if audiences:
+        status["audiences"] = audiences
+    return status
+
+
+def user_info(identity: Identity) -> Document:
+    info: Document = {"username": identity.user, "groups": list(identity.groups)}
+    if identity.uid:
+        info["uid"] = identity.uid
+    return info

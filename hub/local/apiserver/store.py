@@ -1,0 +1,208 @@
+"""Objects, the one revision counter and the event log: what etcd is to the real server.
+
+An object is kept as encoded bytes without kind and apiVersion (its ``body``), because these differ between versions and
+are left out in lists of built-in kinds; so a read is a splice of bytes and a list one ``join``.
+``metadata.resourceVersion`` always stands first in the body, which lets a deletion's event carry its own revision
+without decoding the object.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+from sortedcontainers import SortedDict
+
+from hub.local.apiserver.resources import ResourceTable
+from worker_agent.api.document import Document
+
+_OPENING = b'"metadata":{"resourceVersion":"'
+_NOT_IN_BODY = frozenset({"kind", "apiVersion", "metadata"})
+WINDOW = 10_000
+"""Events a collection keeps for watches that come back; older revisions are answered with 410."""
+
+encode = msgspec.json.Encoder().encode
+decode: Callable[[bytes], Any] = msgspec.json.Decoder().decode
+
+
+class Stored:
+    """One object at one revision; never changed after it was made."""
+
+    __slots__ = (
+        "body", "deleting", "fields", "finalizers", "key", "labels", "name", "namespace", "owners", "uid", "version"
+    )  # fmt: skip
+
+    def __init__(self, document: Document, version: int, fields: dict[str, str] | None) -> None:
+        metadata = document["metadata"]
+        self.namespace: str = metadata.get("namespace", "")
+        self.name: str = metadata["name"]
+        self.key = object_key(self.namespace, self.name)
+        self.version = version
+        self.uid: str = metadata.get("uid", "")
+        self.labels: dict[str, str] | None = metadata.get("labels")
+        self.owners: tuple[str, ...] = tuple(owner["uid"] for owner in metadata.get("ownerReferences") or ())
+        self.deleting = bool(metadata.get("deletionTimestamp"))
+        self.finalizers: tuple[str, ...] = tuple(metadata.get("finalizers") or ())
+        self.fields = fields
+        first: Document = {"resourceVersion": ""}
+        first.update(metadata)
+        first["resourceVersion"] = str(version)
+        ordered: Document = {"metadata": first}
+        ordered.update(part for part in document.items() if part[0] not in _NOT_IN_BODY)
+        self.body = encode(ordered)[1:]
+
+    def body_at(self, version: int) -> bytes:
+        """The same object under another revision: what a watch shows when the object leaves its view."""
+        rest = self.body[len(_OPENING) + len(str(self.version)) :]
+        return b"%s%d%s" % (_OPENING, version, rest)
+
+    def document(self) -> Document:
+        """A fresh document without kind and apiVersion; the caller may change it."""
+        decoded: Document = decode(b"{" + self.body)
+        return decoded
+
+
+def object_key(namespace: str, name: str) -> str:
+    return f"{namespace}/{name}" if namespace else name
+
+
+class Event:
+    """One commit: ``old`` is None for a creation, ``new`` for a deletion."""
+
+    __slots__ = ("frames", "new", "old", "store", "version")
+
+    def __init__(self, store: str, version: int, old: Stored | None, new: Stored | None) -> None:
+        self.store = store
+        self.version = version
+        self.old = old
+        self.new = new
+        self.frames: dict[object, bytes] = {}
+        """Encoded watch frames by what shapes them, shared by all watches that want the same."""
+
+
+SortedObjects = SortedDict
+
+
+class Collection:
+    """All objects of one kind in the order of their keys, and the log of what happened to them."""
+
+    def __init__(self, version: int, window: int = WINDOW) -> None:
+        self.objects: SortedDict[str, Stored] = SortedDict()
+        self.log: list[Event] = []
+        self.dropped = 0
+        """How many events were dropped from the front of the log: position = dropped + index."""
+        self.oldest = version
+        """Watches may start at this revision or later."""
+        self._window = window
+
+    def append(self, event: Event) -> None:
+        self.log.append(event)
+        if len(self.log) > 2 * self._window:
+            cut = len(self.log) - self._window
+            self.oldest = self.log[cut - 1].version
+            del self.log[:cut]
+            self.dropped += cut
+
+    def position_after(self, version: int) -> int:
+        """Where in the log the events later than ``version`` begin."""
+        return self.dropped + bisect_right(self.log, version, key=lambda event: event.version)
+
+    def in_namespace(self, namespace: str) -> Iterator[Stored]:
+        """Objects in key order; an empty namespace means all of them."""
+        if not namespace:
+            return iter(self.objects.values())
+        keys = self.objects.irange(f"{namespace}/", f"{namespace}0", inclusive=(True, False))
+        return (self.objects[key] for key in keys)
+
+    def at(self, version: int) -> "SortedDict[str, Stored]":
+        """The objects as they were at a revision inside the window, by undoing the log."""
+        objects = self.objects.copy()
+        for event in reversed(self.log[self.position_after(version) - self.dropped :]):
+            key = (event.new or event.old).key  # type: ignore[union-attr]  # one of them is there
+            if event.old is None:
+                objects.pop(key, None)
+            else:
+                objects[key] = event.old
+        return objects
+
+
+class State:
+    """The whole server's memory. ``entropy(n)`` returns n random bytes: uids and generated names come from it."""
+
+    def __init__(self, entropy: Callable[[int], bytes], version: int = 1, window: int = WINDOW) -> None:
+        self.entropy = entropy
+        self.resources = ResourceTable()
+        self.version = version
+        self.window = window
+        self.collections: dict[str, Collection] = {}
+        self.owners: dict[str, tuple[str, str]] = {}
+        """uid -> (store, key) of every object: where an owner reference points."""
+        self.dependents: dict[str, set[tuple[str, str]]] = {}
+        """Owner's uid -> (store, key) of the objects that name it."""
+        self.hooks: Any = None
+        """The parsed webhook configurations (``webhook_rules.HookTable``), set by ``core.new_state``."""
+        self._unread: list[Event] = []
+
+    def collection(self, store: str) -> Collection:
+        found = self.collections.get(store)
+        if found is None:
+            found = self.collections[store] = Collection(self.version, self.window)
+        return found
+
+    def get(self, store: str, namespace: str, name: str) -> Stored | None:
+        found: Stored | None = self.collection(store).objects.get(object_key(namespace, name))
+        return found
+
+    def put(self, store: str, document: Document, fields: dict[str, str] | None) -> Stored:
+        """Write an object under the next revision."""
+        self.version += 1
+        new = Stored(document, self.version, fields)
+        collection = self.collection(store)
+        old = collection.objects.get(new.key)
+        collection.objects[new.key] = new
+        self._relate(store, old, new)
+        self._note(collection, Event(store, self.version, old, new))
+        return new
+
+    def remove(self, store: str, key: str) -> Event:
+        self.version += 1
+        collection = self.collection(store)
+        old: Stored = collection.objects.pop(key)
+        self._relate(store, old, None)
+        event = Event(store, self.version, old, None)
+        self._note(collection, event)
+        return event
+
+    def restore(self, store: str, document: Document, fields: dict[str, str] | None, version: int) -> Stored:
+        """Put back an object from disk, without an event."""
+        stored = Stored(document, version, fields)
+        self.collection(store).objects[stored.key] = stored
+        self._relate(store, None, stored)
+        return stored
+
+    def take_events(self) -> list[Event]:
+        """The commits since the last call, in order: the shell persists them and wakes watches."""
+        events, self._unread = self._unread, []
+        return events
+
+    def _note(self, collection: Collection, event: Event) -> None:
+        collection.append(event)
+        self._unread.append(event)
+
+    def _relate(self, store: str, old: Stored | None, new: Stored | None) -> None:
+        if old is not None and (new is None or new.uid != old.uid):
+            self.owners.pop(old.uid, None)
+        if new is not None:
+            self.owners[new.uid] = (store, new.key)
+        before, after = (old.owners if old else ()), (new.owners if new else ())
+        if before == after:
+            return
+        key = (store, (new or old).key)  # type: ignore[union-attr]  # one of them is there
+        for uid in before:
+            members = self.dependents.get(uid)
+            if members is not None:
+                members.discard(key)
+                if not members:
+                    del self.dependents[uid]
+        for uid in after:
+            self.dependents.setdefault(uid, set()).add(key)

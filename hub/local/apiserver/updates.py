@@ -1,0 +1,170 @@
+"""update: PUT and every kind of PATCH, on an object or on its status, finalizers or scale.
+
+A change is a function from the object as it stands to the object as wished; it is called again when the object
+changed while a webhook was asked, as the real server's GuaranteedUpdate does.
+"""
+
+from collections.abc import Callable, Generator
+
+from hub.local.apiserver import (
+    admission,
+    body,
+    commit,
+    creation,
+    deletion,
+    failure,
+    metadata,
+    strategy,
+    validation,
+    write_options,
+)
+from hub.local.apiserver.answer import Answer
+from hub.local.apiserver.call import Call, Steps, document_of
+from hub.local.apiserver.reading import shown
+from hub.local.apiserver.schema.field_errors import FieldError, invalid
+from hub.local.apiserver.store import Stored
+from hub.local.apiserver.webhooks import WebhookAnswer, WebhookCall
+from worker_agent.api.document import Document
+
+Change = Callable[[Document], Document]
+_ATTEMPTS = 5
+
+
+def replace(call: Call) -> Steps:
+    """PUT."""
+    given = body.read_object(call)
+    target, resource = call.target, call.resource
+    name = given["metadata"].get("name") or ""
+    if name != target.name:
+        if not name:
+            raise failure.bad_request("name must be provided") if resource.custom else _no_name(call)
+        raise failure.bad_request(f"the name of the object ({name}) does not match the name on the URL ({target.name})")
+    given["metadata"] = dict(given["metadata"])
+    metadata.place(call, given)
+    manager = write_options.manager(call)
+
+    def change(old: Document) -> Document:
+        wished = {**given, "metadata": dict(given["metadata"])}
+        return owned(call, wished, old, manager)
+
+    if call.state.get(resource.store, target.namespace, target.name) is None:
+        if not resource.create_on_update or target.subresource:
+            raise failure.not_found(resource.group, resource.plural, target.name)
+        wished = {
+            **given,
+            "metadata": {key: value for key, value in given["metadata"].items() if key != "managedFields"},
+        }
+        fields = call.schemas.managed_fields_after_update(call.gvk, wished, None, manager, "", call.now)
+        wished["metadata"]["managedFields"] = fields
+        return (yield from creation.create_document(call, wished))
+    return (yield from apply_change(call, change))
+
+
+def _no_name(call: Call) -> failure.Failure:
+    faults = [FieldError("FieldValueRequired", "metadata.name", "name or generateName is required")]
+    return failure.invalid(call.resource.group, call.resource.kind, "", faults)
+
+
+def owned(call: Call, wished: Document, old: Document, manager: str) -> Document:
+    """The wished object with the ownership of fields brought up to date."""
+    fields = call.schemas.managed_fields_after_update(call.gvk, wished, old, manager, call.target.subresource, call.now)
+    if fields:
+        wished["metadata"]["managedFields"] = fields
+    else:
+        wished["metadata"].pop("managedFields", None)
+    return wished
+
+
+def apply_change(call: Call, change: Change) -> Steps:
+    """Bring an existing object to what ``change`` makes of it. Answers 200 with the object as it is then."""
+    dry = write_options.dry_run(call)
+    for _ in range(_ATTEMPTS):
+        stored = _existing(call)
+        old = document_of(call.resource, stored)
+        made = yield from _prepared(call, change(old), old, dry)
+        # A webhook may have taken long. A revision the client gave is then refused in the next round.
+        if _existing(call) is stored:
+            return _finish(call, stored, made, dry)
+    raise _conflict(call)
+
+
+def _existing(call: Call) -> Stored:
+    target, resource = call.target, call.resource
+    stored = call.state.get(resource.store, target.namespace, target.name)
+    if stored is None:
+        raise failure.not_found(resource.group, resource.plural, target.name)
+    return stored
+
+
+def _conflict(call: Call) -> failure.Failure:
+    return failure.conflict(call.resource.group, call.resource.plural, call.target.name)
+
+
+def _prepared(
+    call: Call, wished: Document, old: Document, dry: bool
+) -> Generator[WebhookCall, WebhookAnswer, Document]:
+    resource, name = call.resource, call.target.name
+    _check_uid(call, wished, old)
+    made = yield from admission.mutate(call, admission.Admission("UPDATE", name, wished, old, dry))
+    _check_version(call, made, old)
+    metadata.keep_old(made, old)
+    strategy.prepare_changed(call, made, old)
+    if faults := validation.faults(call, made, old):
+        raise failure.invalid(resource.group, resource.kind, name, faults)
+    yield from admission.validate(call, admission.Admission("UPDATE", name, made, old, dry))
+    return made
+
+
+def _check_uid(call: Call, wished: Document, old: Document) -> None:
+    """A uid in the body is a precondition."""
+    given, uid = wished["metadata"].get("uid") or "", old["metadata"]["uid"]
+    if given and given != uid:
+        why = f"Precondition failed: UID in precondition: {given}, UID in object meta: {uid}"
+        raise failure.conflict(call.resource.group, call.resource.plural, call.target.name, why)
+
+
+def _check_version(call: Call, made: Document, old: Document) -> None:
+    resource = call.resource
+    given, current = made["metadata"].get("resourceVersion") or "", old["metadata"]["resourceVersion"]
+    if not given:
+        if not resource.unconditional_update or resource.custom:
+            fault = invalid("metadata.resourceVersion", 0, "must be specified for an update")
+            raise failure.invalid(resource.group, resource.kind, call.target.name, [fault])
+        made["metadata"]["resourceVersion"] = current
+    elif given != current:
+        if not given.isdigit():
+            fault = invalid("metadata.resourceVersion", given, f'strconv.ParseUint: parsing "{given}": invalid syntax')
+            raise failure.invalid(resource.group, resource.kind, call.target.name, [fault])
+        raise _conflict(call)
+
+
+def _finish(call: Call, stored: Stored, made: Document, dry: bool) -> Answer:
+    """Store a real change; leave an equal object alone; let a deleted object go when nothing holds it any more."""
+    old = document_of(call.resource, stored)
+    if same(made, old):
+        return shown(call, stored)
+    if dry:
+        return commit.rehearsed(call, made, 200)
+    meta = made["metadata"]
+    if meta.get("deletionTimestamp") and not deletion.held(call.resource, made):
+        made["metadata"]["resourceVersion"] = str(call.state.version + 1)
+        answer = commit.rehearsed(call, made, 200)
+        deletion.remove(call, stored)
+        return answer
+    return commit.commit(call, made, 200)
+
+
+def same(made: Document, old: Document) -> bool:
+    """Equal but for the times of field ownership, which alone are no reason to write."""
+    if made == old:
+        return True
+    if any(made.get(name) != old.get(name) for name in {*made, *old} - {"metadata"}):
+        return False
+    new, before = made["metadata"], old["metadata"]
+    if any(new.get(name) != before.get(name) for name in {*new, *before} - {"managedFields"}):
+        return False
+    return _timeless(new.get("managedFields")) == _timeless(before.get("managedFields"))
+
+
+def _timeless(entries: list[Document] | None) -> list[Document]:
+    return [{name: value for name, value in entry.items() if name != "time"} for entry in entries or ()]

@@ -1,0 +1,145 @@
+"""A watch: a selection and a position in a collection's log. It reads frames when asked; nothing is pushed to it."""
+
+from datetime import datetime
+
+from hub.local.apiserver import event_versions, failure, request_path, selection
+from hub.local.apiserver.answer import Answer, partial
+from hub.local.apiserver.call import Call, bytes_of, document_of
+from hub.local.apiserver.failure import Failure
+from hub.local.apiserver.list_options import check_watch
+from hub.local.apiserver.reading import table_of
+from hub.local.apiserver.selection import Selection
+from hub.local.apiserver.store import Event, Stored, encode
+from worker_agent.api.document import Document
+
+_INITIAL_END = "k8s.io/initial-events-end"
+
+
+class Watch:
+    """Frames are whole lines of JSON. ``read`` never waits; after it returned a refusal, ``ended`` is true.
+
+    ``timeout`` is in seconds, None when the client named none.
+    """
+
+    def __init__(self, call: Call, chosen: Selection) -> None:
+        self._call = call
+        self._chosen = chosen
+        self._collection = call.state.collection(call.resource.store)
+        self._position = 0
+        self._first: list[bytes] = []
+        self._headed = False
+        resource = call.resource
+        self._shape = (resource.version, resource.group)
+        self.store = resource.store
+        self.bookmarks = request_path.flag(call.query, "allowWatchBookmarks") or False
+        self.timeout = request_path.number(call.query, "timeoutSeconds") or None
+        self.ended = False
+        self._start()
+
+    def _start(self) -> None:
+        call, collection = self._call, self._collection
+        wanted = request_path.revision(call.query)
+        initial = request_path.flag(call.query, "sendInitialEvents")
+        if wanted is not None and initial and wanted > call.state.version:
+            raise failure.too_large(wanted, call.state.version)
+        if initial or (not wanted and initial is None):
+            now = collection.dropped + len(collection.log)
+            chosen = [found for found in collection.in_namespace(self._chosen.namespace) if self._chosen.matches(found)]
+            self._first = [self._frame("ADDED", found, found.version) for found in chosen]
+            self._position = now
+            if initial and self.bookmarks:
+                self._first.append(self.bookmark(initial_end=True))
+            return
+        if not wanted:
+            self._position = collection.dropped + len(collection.log)
+        elif wanted < collection.oldest:
+            self._refuse(failure.too_old(wanted, collection.oldest))
+        else:
+            self._position = collection.position_after(wanted)
+
+    def read(self, now: datetime, until: int | None = None) -> list[bytes]:
+        """What happened since the last call, in order; nothing later than the revision ``until``."""
+        frames, self._first = self._first, []
+        collection = self._collection
+        end = collection.dropped + len(collection.log) if until is None else collection.position_after(until)
+        if self._position >= end or self.ended:
+            return frames
+        if self._position < collection.dropped:
+            self._refuse(failure.too_old(collection.oldest - 1, collection.oldest))
+            return frames + self._first
+        self._call.now = now
+        start = self._position - collection.dropped
+        self._position = end
+        for event in collection.log[start : end - collection.dropped]:
+            frame = self._event_frame(event)
+            if frame is not None:
+                frames.append(frame)
+        return frames
+
+    def bookmark(self, *, initial_end: bool = False) -> bytes:
+        """A frame that says how far this watch has come."""
+        resource = self._call.resource
+        metadata: dict[str, object] = {"resourceVersion": str(self._call.state.version)}
+        if initial_end:
+            metadata["annotations"] = {_INITIAL_END: "true"}
+        document: Document = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
+        if self._call.form.kind == "partial":
+            document = partial(document)
+        elif self._call.form.kind == "table":
+            document = {
+                "kind": "Table",
+                "apiVersion": "meta.k8s.io/v1",
+                "metadata": metadata,
+                "columnDefinitions": None,
+                "rows": [],
+            }
+        return encode({"type": "BOOKMARK", "object": document}) + b"\n"
+
+    def _event_frame(self, event: Event) -> bytes | None:
+        old, new, chosen = event.old, event.new, self._chosen
+        was = old is not None and chosen.matches(old)
+        stays = new is not None and chosen.matches(new)
+        if not was and not stays:
+            return None
+        if stays:
+            kind, shown = "MODIFIED" if was else "ADDED", new
+        else:
+            kind, shown = "DELETED", old
+        assert shown is not None
+        if self._call.form.kind != "object":
+            return self._frame(kind, shown, event.version)
+        cached = event.frames.get((kind, self._shape))
+        if cached is None:
+            cached = event.frames[kind, self._shape] = self._frame(kind, shown, event.version)
+        return cached
+
+    def _frame(self, kind: str, stored: Stored, version: int) -> bytes:
+        call = self._call
+        resource = call.resource
+        if call.form.kind == "object" and not event_versions.differs(resource):
+            body = stored.body if version == stored.version else stored.body_at(version)
+            return b'{"type":"%s","object":%s%s}\n' % (kind.encode(), resource.head, body)
+        if call.form.kind == "object" and version == stored.version:
+            return b'{"type":"%s","object":%s}\n' % (kind.encode(), bytes_of(resource, stored))
+        document = document_of(resource, stored)
+        document["metadata"]["resourceVersion"] = str(version)
+        if call.form.kind == "partial":
+            document = partial(document)
+        elif call.form.kind == "table":
+            document = table_of(call, [document])
+            document["metadata"] = {"resourceVersion": str(version)}
+            if self._headed:
+                document["columnDefinitions"] = None
+            self._headed = True
+        return encode({"type": kind, "object": document}) + b"\n"
+
+    def _refuse(self, refusal: Failure) -> None:
+        self._first = [encode({"type": "ERROR", "object": refusal.document()}) + b"\n"]
+        self.ended = True
+
+
+def watch(call: Call) -> Answer:
+    """Open a watch on a collection, or on one object by its name in the path."""
+    check_watch(call)
+    chosen = selection.select(call.resource, call.target.namespace, call.target.name, call.query)
+    return Answer(200, watch=Watch(call, chosen))
