@@ -7,6 +7,7 @@ without one.
 from collections.abc import Mapping
 from typing import Final, Protocol
 
+from worker_agent.api.workload import PodSetTopologyRequest
 from worker_agent.engine.assignment import Assignment
 from worker_agent.engine.cluster_queue import ClusterQueueRow
 from worker_agent.engine.flavor_row import FlavorRow
@@ -46,9 +47,21 @@ class NoPlacement:
 
 def asks_for_topology(pod_set: PodSetRow, queue: ClusterQueueRow, flavors: Mapping[str, FlavorRow]) -> bool:
     """Explicitly, or because every flavor of the queue has a topology."""
-    if pod_set.topology_request is not None:
+    if pod_set.topology_request is not None and is_explicit(pod_set.topology_request):
         return True
     return bool(queue.flavors) and all(name in flavors and flavors[name].topology for name in queue.flavors)
+
+
+def is_explicit(request: PodSetTopologyRequest) -> bool:
+    """Whether the request asks for a placement; one that only names index labels (every Job's does) asks for none."""
+    return (
+        request.unconstrained is not None
+        or request.required is not None
+        or request.preferred is not None
+        or request.pod_set_slice_required_topology is not None
+        or request.pod_set_slice_size is not None
+        or bool(request.podset_slice_required_topology_constraints)
+    )
 
 
 NO_PLACEMENT: Final = NoPlacement()
