@@ -1,0 +1,216 @@
+"""One cluster's admission engine, assembled: informers, engine, controllers, webhooks, in the order of their start.
+
+The hub is built of the same ``Agent`` on the manager cluster: it adds work of its own (``add``) and reads ``known``,
+``engine`` and ``client``.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from worker_agent.api.frameworks import GVK
+from worker_agent.api.job_kind import JobKind
+from worker_agent.api.resource_type import WORKLOADS, ResourceType
+from worker_agent.app import kinds_served
+from worker_agent.app.configuration import Configuration
+from worker_agent.controllers import in_use_finalizer, intake
+from worker_agent.controllers.applier import Applier
+from worker_agent.controllers.engine_thread import EngineTask, EngineThread
+from worker_agent.controllers.engine_work import Pacing
+from worker_agent.controllers.job_controller import OWNER_INDEX, JobController, JobWorld, owner_values
+from worker_agent.controllers.known_objects import KnownObjects
+from worker_agent.controllers.plan_writer import PlanWriter
+from worker_agent.controllers.workload_controller import WorkloadController
+from worker_agent.engine.plan import Plan
+from worker_agent.engine.state import ClusterState
+from worker_agent.jobs import KINDS
+from worker_agent.kube.budget import RateBudget
+from worker_agent.kube.client import Client
+from worker_agent.kube.clock import Clock
+from worker_agent.kube.events import EventRecorder
+from worker_agent.kube.informer import Informer, Keep, document
+from worker_agent.kube.lease import LeaderElection, LeaseTiming
+from worker_agent.kube.transport import Transport
+
+log = logging.getLogger(__name__)
+
+Work = Callable[[], Awaitable[None]]
+"""Something that runs until it is cancelled."""
+
+DEFAULT_SYNC_SECONDS = 120.0
+FLUSH_SECONDS = 2.0
+"""How long a stopping agent tries to write the last events."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the agent is given beside its settings. ``threaded`` False runs the engine in the loop (virtual time)."""
+
+    transport: Transport
+    clock: Clock
+    threaded: bool = True
+    pacing: Pacing = field(default_factory=Pacing)
+    user_agent: str = "fedhub-agent"
+    identity: str = "fedhub-agent"
+    """Name of this replica in the leader election."""
+
+
+class Agent:
+    """Everything is wired when it is made; nothing runs before ``run``."""
+
+    def __init__(self, configuration: Configuration, surroundings: Surroundings) -> None:
+        settings = configuration.settings
+        self.configuration = configuration
+        self.surroundings = surroundings
+        self.clock = surroundings.clock
+        connection = settings.client_connection
+        budget = RateBudget(self.clock, connection.qps or -1.0, max(1, connection.burst))
+        self.client = Client(surroundings.transport, self.clock, budget=budget, user_agent=surroundings.user_agent)
+        self.known = KnownObjects()
+        self.ready = asyncio.Event()
+        self.missing = "caches"
+        """What still has to come before the agent is ready; empty when it is."""
+        self._recorders: dict[str, EventRecorder] = {}
+        self._leading: list[Work] = []
+        self._always: list[Work] = []
+        state = ClusterState(configuration.policy)
+        engine_type = EngineThread if surroundings.threaded else EngineTask
+        self.engine = engine_type(
+            state, configuration.policy, self.clock, on_plan=self._plan_made, pacing=surroundings.pacing
+        )
+        self._informers = intake.informers(self.client)
+        for resource, source in self._informers.items():
+            self._follow(resource, source)
+        self.informer(WORKLOADS).add_index(OWNER_INDEX, owner_values)
+        self._wire()
+
+    def informer(self, resource: ResourceType) -> Informer[Any]:
+        return self.known.informer(resource)
+
+    def recorder(self, controller: str) -> EventRecorder:
+        """The recorder of events under that reporting controller's name; it runs with the agent."""
+        if controller not in self._recorders:
+            recorder = self._recorders[controller] = EventRecorder(self.client, controller, self.clock)
+            self.add_always(recorder.run)
+        return self._recorders[controller]
+
+    def applier(self, controller: str) -> Applier:
+        return Applier(self.client, self.known, self.recorder(controller), self.clock)
+
+    def add(self, work: Work) -> None:
+        """Run ``work`` while this replica leads (always, without leader election), after all caches are in."""
+        self._leading.append(work)
+
+    def add_always(self, work: Work) -> None:
+        """Run ``work`` on every replica from the start."""
+        self._always.append(work)
+
+    def _follow(self, resource: ResourceType, source: Informer[Any]) -> None:
+        self.known.follow(resource, source)
+        intake.feed(source, self.engine.post)
+        self.add_always(source.run)
+
+    def _wire(self) -> None:
+        configuration = self.configuration
+        self.plan_writer = PlanWriter(
+            self.client,
+            self.known,
+            self.applier("kueue-admission"),
+            configuration.rules.observability,
+            self.engine.post,
+            self.clock,
+        )
+        self.workloads = WorkloadController(
+            self.known, self.engine, self.applier("kueue-workload-controller"), configuration.rules, self.clock
+        )
+        self.add(self.plan_writer.run)
+        self.add(self.workloads.run)
+        guard_applier = self.applier("kueue")
+        for guard in in_use_finalizer.guards(self.known, guard_applier):
+            self.add(guard.start(self.clock).run)
+        kinds = {name: KINDS[name] for name in configuration.settings.integrations.frameworks if name in KINDS}
+        followed: dict[GVK, ResourceType] = {}
+        world = JobWorld(self.client, self.known, configuration.jobs, self.clock, followed)
+        for kind in kinds.values():
+            self.add(self._kind_work(kind, world, followed))
+        self.add(self.engine.run)
+
+    def _kind_work(self, kind: JobKind, world: JobWorld, followed: dict[GVK, ResourceType]) -> Work:
+        applier = self.applier(f"{kind.framework}-kueue-controller")
+
+        async def work() -> None:
+            await kinds_served.until_served(self.client, kind.resource, self.clock)
+            source = Informer(self.client, kind.resource, document, keep=Keep.DECODED)
+            self.known.follow(kind.resource, source)
+            followed[kind.resource.api_version, kind.resource.kind] = kind.resource
+            controller = JobController(kind, world, applier)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(source.run(), name=f"informer {kind.resource.plural}")
+                await source.synced.wait()
+                group.create_task(controller.run(), name=f"jobs {kind.framework}")
+
+        return work
+
+    def _plan_made(self, plan: Plan, seconds: float) -> None:
+        self.plan_writer.take(plan)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until ``stop`` is set, then stop in good order. Raises what ended any part, as an exception group."""
+        async with asyncio.TaskGroup() as group:
+            always = [group.create_task(_forever(work)) for work in self._always]
+            leading = group.create_task(self._start(), name="agent")
+            try:
+                await stop.wait()
+            finally:
+                await _cancelled([leading])
+                await _cancelled(always)
+                await self._flush()
+
+    async def _start(self) -> None:
+        timeout = self.configuration.settings.controller.cache_sync_timeout
+        seconds = timeout / 1e9 if timeout else DEFAULT_SYNC_SECONDS
+        await intake.synced(self._informers.values(), seconds)
+        log.info("all caches are in")
+        self.missing = ""
+        self.ready.set()
+        election = self.configuration.settings.leader_election
+        if not election.leader_elect:
+            await self._lead()
+            return
+        lease = LeaderElection(
+            self.client,
+            election.resource_name,
+            election.resource_namespace or self.configuration.settings.namespace,
+            self.surroundings.identity,
+            self.clock,
+            LeaseTiming(
+                election.lease_duration.total_seconds(),
+                election.renew_deadline.total_seconds(),
+                election.retry_period.total_seconds(),
+            ),
+        )
+        await lease.run(self._lead)
+
+    async def _lead(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for work in self._leading:
+                group.create_task(_forever(work))
+
+    async def _flush(self) -> None:
+        with contextlib.suppress(TimeoutError, ConnectionError, OSError):
+            async with asyncio.timeout(FLUSH_SECONDS):
+                for recorder in self._recorders.values():
+                    await recorder.flush()
+
+
+async def _forever(work: Work) -> None:
+    await work()
+
+
+async def _cancelled(tasks: list[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
