@@ -3,7 +3,7 @@
 ``resources`` what is served and where; ``store`` objects, the revision counter and the event log; ``request_path`` a
 URL read; ``core`` the entry ``handle(request, identity, now)``, which sends a request to ``reading``, ``watching``,
 ``creation``, ``updates``, ``patches``, ``deletion``, ``scale``, ``reviews`` or ``discovery``; ``strategy`` what the
-server does to each kind; ``admission`` and ``webhook_rules`` what may change or refuse a write; ``crds`` and ``garbage``
+server does to each kind; ``admission`` and ``webhook_rules`` what may change or refuse a write; ``crds``, ``garbage``
 what follows one. ``schema`` knows the types: defaults, validation, apply.
 
 All of those are pure: a webhook call is yielded and its answer sent back. The shells: ``api_server`` (waiting, for all

@@ -1,12 +1,14 @@
-"""The shell around the core that all transports share: it waits (for webhooks, disk, changes) so that the core need not."""
+"""The shell around the core that all transports share: it waits for webhooks, disk and changes."""
 
 import asyncio
+import logging
 import random
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
-from hub.local.apiserver.answer import Answer
+from hub.local.apiserver import failure
+from hub.local.apiserver.answer import Answer, failed
 from hub.local.apiserver.core import Core
 from hub.local.apiserver.garbage import COLLECTOR, Cleaner
 from hub.local.apiserver.identity import Identity
@@ -16,6 +18,7 @@ from hub.local.apiserver.webhooks import WebhookAnswer, WebhookCall
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.transport import Request
 
+_logger = logging.getLogger(__name__)
 _BOOKMARK_SECONDS = 60.0
 _WATCH_SECONDS = 1800.0
 """A watch without timeoutSeconds ends after this and up to as much again (apiserver: minRequestTimeout)."""
@@ -59,6 +62,17 @@ class ApiServer:
 
     async def answer(self, request: Request, identity: Identity) -> Answer:
         """Carry a request through the core; returns when what it wrote is safe and told to watches."""
+        try:
+            answer = await self._carry(request, identity)
+        except Exception as error:
+            _logger.exception("%s %s failed", request.method, request.path)
+            answer = failed(failure.internal(f"{type(error).__name__}: {error}"))
+        if request.method not in _READS:
+            self._count(request, identity, answer.status)
+            await self.settle()
+        return answer
+
+    async def _carry(self, request: Request, identity: Identity) -> Answer:
         steps = self.core.handle(request, identity, self.clock.now())
         try:
             call = next(steps)
@@ -66,9 +80,6 @@ class ApiServer:
                 call = steps.send(await self._webhooks.call(call))
         except StopIteration as done:
             answer: Answer = done.value
-        if request.method not in _READS:
-            self._count(request, identity, answer.status)
-            await self.settle()
         return answer
 
     async def settle(self) -> None:

@@ -1,6 +1,6 @@
 """CustomResourceDefinitions before they are stored: names completed, stored versions kept.
 
-Source: apiextensions-apiserver pkg/registry/customresourcedefinition/strategy.go, pkg/apis/apiextensions/v1/defaults.go.
+Source: apiextensions-apiserver pkg/registry/customresourcedefinition, pkg/apis/apiextensions/v1/defaults.go.
 """
 
 from hub.local.apiserver.call import Call

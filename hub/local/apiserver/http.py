@@ -1,4 +1,4 @@
-"""HTTPS: the aiohttp shell. One handler for everything; watches are chunked, big answers gzipped as the real server's."""
+"""HTTPS: the aiohttp shell. One handler for everything; watches are chunked, big answers gzipped as by the real one."""
 
 import asyncio
 import gzip
