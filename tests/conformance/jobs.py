@@ -23,6 +23,7 @@ from worker_agent.engine.intents import Intent, RecordEvent, RetryWithError
 from worker_agent.engine.job_view import WRITES, JobView
 from worker_agent.jobs import KINDS
 from worker_agent.validation import jobs
+from worker_agent.validation.field_error import OMIT, FieldError
 
 _RECONCILED_JOB = ("Job.metadata.annotations", "Job.metadata.ownerReferences")
 
@@ -123,10 +124,14 @@ def validate(case: Document) -> list[str]:
         for error in errors["fieldErrors"]
     ]
     broken = [
-        {"type": error.type.reason, "field": error.field, "detail": error.detail, "value": error.value}
+        {"type": error.type.value, "field": error.field, "detail": error.detail, "value": _value(error)}
         for error in found
     ]
     return multiset(map(_comparable, rules), map(_comparable, broken), "error")
+
+
+def _value(error: FieldError) -> Any:
+    return "" if error.value is OMIT else error.value
 
 
 def _comparable(error: Document) -> Document:

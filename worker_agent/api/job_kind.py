@@ -12,7 +12,6 @@ from typing import ClassVar
 from worker_agent.api import names, pod_set_info, topology_request
 from worker_agent.api.document import Document, Path, at, put
 from worker_agent.api.document import get as value_at
-from worker_agent.api.field_error import FieldError
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.pod_set_info import PodSetInfo
 from worker_agent.api.resource_type import ResourceType
@@ -259,15 +258,6 @@ class JobKind:
     def name_suffix(self, job: Document, policy: JobPolicy) -> str:
         """Part of the hash in the Workload's name, for kinds with one Workload per size."""
         return str(value_at(job, "metadata.generation", 0)) if self.is_elastic(job, policy) else ""
-
-    # Webhook rules of the kind's own
-
-    def create_errors(self, job: Document, policy: JobPolicy) -> list[FieldError]:
-        return []
-
-    def update_errors(self, new: Document, old: Document, policy: JobPolicy) -> list[FieldError]:
-        """Instead of ``create_errors`` on an update."""
-        return self.create_errors(new, policy)
 
     # MultiKueue
 

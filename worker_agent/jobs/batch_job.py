@@ -6,13 +6,11 @@ from typing import Final
 
 from worker_agent.api import names, timestamps
 from worker_agent.api.document import Document, at, get, put
-from worker_agent.api.field_error import FieldError
 from worker_agent.api.job_kind import JobKind, StatusBack, Stop, StopStep, TemplateAt, without_labels
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.pod_set_info import PodSetInfo
 from worker_agent.api.resource_type import JOBS
 from worker_agent.api.topology_request import parse_bool, parse_int
-from worker_agent.jobs import batch_job_rules
 
 TEMPLATE: Final = ("spec", "template")
 ANNOTATIONS: Final = ("metadata", "annotations")
@@ -74,18 +72,6 @@ class BatchJob(JobKind):
             return {}
         remaining: int = get(job, "spec.completions", parallelism) - ended
         return {names.DEFAULT_POD_SET_NAME: parallelism - remaining} if remaining < parallelism else {}
-
-    def create_errors(self, job: Document, policy: JobPolicy) -> list[FieldError]:
-        elastic = self.is_elastic(job, policy)
-        return [*batch_job_rules.min_parallelism(job, pod_count(job), elastic), *batch_job_rules.completions(job)]
-
-    def update_errors(self, new: Document, old: Document, policy: JobPolicy) -> list[FieldError]:
-        errors = batch_job_rules.completions(new)
-        if batch_job_rules.min_parallelism_changed(new, old):
-            errors += batch_job_rules.min_parallelism(new, pod_count(new), self.is_elastic(new, policy))
-        return errors + batch_job_rules.unchangeable(
-            new, old, was_suspended=self.is_suspended(old), is_suspended=self.is_suspended(new)
-        )
 
     def remote_copy(self, job: Document, workload: str, origin: str, policy: JobPolicy) -> Document:
         """Without what binds pods to the local object: selector, controller labels, the mark of a stop."""

@@ -1,7 +1,7 @@
 """Webhook rules of jobs: defaults at creation, what may be created, what may change (spec/jobs sections 3, 8, 9).
 
 Read in this order: ``surroundings`` (what a rule may look at), ``defaulting``, ``creation``, ``update``; then
-``topology`` and ``admission_gates``, whose rules the two share. Rules of one kind alone stand with the kind.
+``topology``, whose rules the two share, and ``own_rules``: the rules that one kind alone has.
 """
 
 from worker_agent.validation.jobs.creation import validate_create

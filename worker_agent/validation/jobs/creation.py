@@ -4,12 +4,13 @@ from typing import Final
 
 from worker_agent.api import names
 from worker_agent.api.document import Document, at
-from worker_agent.api.field_error import FieldError, forbidden, invalid
 from worker_agent.api.job_kind import LABEL_VALUE_LIMIT, JobKind
 from worker_agent.api.job_policy import JobPolicy
-from worker_agent.api.kube_names import subdomain_errors
 from worker_agent.api.topology_request import parse_int
-from worker_agent.validation.jobs import admission_gates, topology
+from worker_agent.validation import admission_gates
+from worker_agent.validation.field_error import FieldError, forbidden, invalid
+from worker_agent.validation.formats import dns_subdomain
+from worker_agent.validation.jobs import own_rules, topology
 from worker_agent.validation.jobs.surroundings import JobSurroundings
 
 QUEUE_NAME: Final = f"metadata.labels[{names.QUEUE_NAME_LABEL}]"
@@ -21,7 +22,7 @@ ELASTIC_JOB: Final = f"metadata.annotations[{names.ELASTIC_JOB_ANNOTATION}]"
 def validate_create(kind: JobKind, job: Document, around: JobSurroundings) -> list[FieldError]:
     """All broken rules of a new job. Raises JobRefused where its pod sets cannot even be told."""
     policy = around.policy
-    errors = [*common_errors(kind, job, policy), *kind.create_errors(job, policy)]
+    errors = [*common_errors(kind, job, policy), *own_rules.create_errors(kind, job, policy)]
     return errors + topology.template_errors(kind, job, policy)
 
 
@@ -33,7 +34,7 @@ def common_errors(kind: JobKind, job: Document, policy: JobPolicy) -> list[Field
     if policy.elastic_jobs and not kind.elastic_allowed and at(job, _ELASTIC) == "true":
         errors.append(forbidden(ELASTIC_JOB, f'elastic job is not supported for "{gvk_text(kind)}"'))
     if policy.admission_gated_by:
-        errors += admission_gates.format_errors(job)
+        errors += admission_gates.validate(at(job, ("metadata", "annotations")))
     return errors
 
 
@@ -48,7 +49,7 @@ def gvk_text(kind: JobKind) -> str:
 def _queue_name_errors(job: Document) -> list[FieldError]:
     """An empty label is an error too: it is a queue name that names nothing."""
     name = at(job, ("metadata", "labels", names.QUEUE_NAME_LABEL))
-    return [] if name is None else [invalid(QUEUE_NAME, name, error) for error in subdomain_errors(name)]
+    return [] if name is None else [invalid(QUEUE_NAME, name, error) for error in dns_subdomain(name)]
 
 
 def prebuilt_source(job: Document, policy: JobPolicy) -> tuple[str, str]:
@@ -71,7 +72,7 @@ def prebuilt_errors(kind: JobKind, job: Document, policy: JobPolicy) -> list[Fie
         return []
     if not kind.prebuilt_allowed:
         return [forbidden(path, f'Is not supported for "{gvk_text(kind)}"')]
-    return [invalid(path, name, error) for error in subdomain_errors(name)]
+    return [invalid(path, name, error) for error in dns_subdomain(name)]
 
 
 def _max_exec_time_errors(job: Document) -> list[FieldError]:

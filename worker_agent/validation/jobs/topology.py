@@ -5,11 +5,11 @@ from typing import Final
 
 from worker_agent.api import names
 from worker_agent.api.document import Document, at
-from worker_agent.api.field_error import FieldError, forbidden, invalid, required
 from worker_agent.api.job_kind import JobKind, TemplateAt
 from worker_agent.api.job_policy import JobPolicy
-from worker_agent.api.kube_names import qualified_name_errors
 from worker_agent.api.topology_request import TopologyRequestError, parse_bool, parse_int32
+from worker_agent.validation.field_error import FieldError, forbidden, invalid, required
+from worker_agent.validation.formats import label_key
 from worker_agent.validation.jobs import topology_groups, topology_layers
 from worker_agent.validation.jobs.refusal import JobRefused
 from worker_agent.validation.jobs.template_path import annotations_path
@@ -68,7 +68,7 @@ def annotation_errors(job: Document, spot: TemplateAt, policy: JobPolicy) -> lis
     for name in (REQUIRED, PREFERRED, SLICE_TOPOLOGY):
         if name in annotations:
             value = annotations[name]
-            errors += [invalid(f"{path}[{name}]", value, error) for error in qualified_name_errors(value)]
+            errors += [invalid(f"{path}[{name}]", value, error) for error in label_key(value)]
     errors += _unconstrained_errors(annotations, path)
     errors += _slice_errors(annotations, path)
     errors += topology_groups.name_errors(annotations, path)

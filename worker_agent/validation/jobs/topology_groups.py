@@ -5,8 +5,8 @@ from typing import Final
 
 from worker_agent.api import names
 from worker_agent.api.document import Document, at
-from worker_agent.api.field_error import FieldError, forbidden, invalid
 from worker_agent.api.job_kind import TemplateAt
+from worker_agent.validation.field_error import FieldError, forbidden, invalid
 from worker_agent.validation.jobs.template_path import annotations_path
 
 GROUP: Final = names.POD_SET_GROUP_NAME_ANNOTATION

@@ -4,10 +4,10 @@ import json
 from typing import Any, Final
 
 from worker_agent.api import names
-from worker_agent.api.field_error import FieldError, duplicate, forbidden, invalid
 from worker_agent.api.job_policy import JobPolicy
-from worker_agent.api.kube_names import qualified_name_errors
 from worker_agent.api.topology_request import MAX_LAYERS
+from worker_agent.validation.field_error import FieldError, duplicate, forbidden, invalid
+from worker_agent.validation.formats import label_key
 
 LAYERS: Final = names.SLICE_CONSTRAINTS_ANNOTATION
 
@@ -40,7 +40,7 @@ def _list_errors(text: str, place: str) -> list[FieldError]:
     found: list[FieldError] = []
     seen: dict[str, int] = {}
     for index, (topology, size) in enumerate(layers):
-        found += [invalid(f"{place}[{index}].topology", topology, error) for error in qualified_name_errors(topology)]
+        found += [invalid(f"{place}[{index}].topology", topology, error) for error in label_key(topology)]
         if topology in seen:
             message = f"{topology} (also at index {seen[topology]})"
             found.append(duplicate(f"{place}[{index}].topology", message))

@@ -2,10 +2,11 @@
 
 from worker_agent.api import names
 from worker_agent.api.document import Document, at
-from worker_agent.api.field_error import FieldError, immutable, invalid
 from worker_agent.api.job_kind import JobKind, queue_name
 from worker_agent.api.job_policy import JobPolicy
-from worker_agent.validation.jobs import admission_gates, creation, topology
+from worker_agent.validation import admission_gates
+from worker_agent.validation.field_error import FieldError, immutable, invalid
+from worker_agent.validation.jobs import creation, own_rules, topology
 from worker_agent.validation.jobs.surroundings import JobSurroundings
 
 
@@ -24,10 +25,11 @@ def validate_update(kind: JobKind, new: Document, old: Document, around: JobSurr
             immutable(creation.ELASTIC_JOB, at(new, ("metadata", "annotations", names.ELASTIC_JOB_ANNOTATION), ""))
         )
     if policy.admission_gated_by:
-        errors += [*admission_gates.update_errors(new, old), *admission_gates.format_errors(new)]
+        annotations = ("metadata", "annotations")
+        errors += admission_gates.validate_update(at(new, annotations), at(old, annotations))
     if kind.update_repeats_create:
         errors += creation.common_errors(kind, new, policy)
-    errors += kind.update_errors(new, old, policy)
+    errors += own_rules.update_errors(kind, new, old, policy)
     return errors + topology.template_errors(kind, new, policy)
 
 

@@ -1,11 +1,14 @@
-"""Webhook rules that only Jobs have: partial admission, and completions that follow parallelism (spec/jobs 9.1)."""
+"""Rules that only batch/v1 Jobs have: partial admission, and completions that follow parallelism (spec/jobs 9.1)."""
 
 from typing import Final
 
 from worker_agent.api import names
 from worker_agent.api.document import Document, at, get
-from worker_agent.api.field_error import FieldError, forbidden, invalid
+from worker_agent.api.job_kind import JobKind
+from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.topology_request import parse_bool, parse_int
+from worker_agent.validation.field_error import FieldError, forbidden, invalid
+from worker_agent.validation.jobs.kind_rules import KindRules
 
 MIN_PARALLELISM: Final = names.JOB_MIN_PARALLELISM_ANNOTATION
 FOLLOW: Final = names.JOB_COMPLETIONS_EQUAL_PARALLELISM_ANNOTATION
@@ -13,18 +16,35 @@ MIN_PARALLELISM_PATH: Final = f"metadata.annotations[{MIN_PARALLELISM}]"
 FOLLOW_PATH: Final = f"metadata.annotations[{FOLLOW}]"
 
 
+def create_errors(kind: JobKind, job: Document, policy: JobPolicy) -> list[FieldError]:
+    """What a Job's own annotations must satisfy when it is created."""
+    return [*_min_parallelism(kind, job, policy), *_completions(job)]
+
+
+def update_errors(kind: JobKind, new: Document, old: Document, policy: JobPolicy) -> list[FieldError]:
+    """The same on an update, where an unchanged least parallelism is not looked at again, and what may not change."""
+    changed = _annotation(new, MIN_PARALLELISM) != _annotation(old, MIN_PARALLELISM)
+    errors = _min_parallelism(kind, new, policy) if changed else []
+    errors += _completions(new)
+    was_suspended, is_suspended = kind.is_suspended(old), kind.is_suspended(new)
+    return errors + _unchangeable(new, old, was_suspended=was_suspended, is_suspended=is_suspended)
+
+
+RULES: Final = KindRules(create_errors, update_errors)
+
+
 def _annotation(job: Document, name: str) -> str | None:
     value: str | None = at(job, ("metadata", "annotations", name))
     return value
 
 
-def min_parallelism(job: Document, pods: int, elastic: bool) -> list[FieldError]:
+def _min_parallelism(kind: JobKind, job: Document, policy: JobPolicy) -> list[FieldError]:
     """Less than the full number of pods, at least one, and never with an elastic job."""
     text = _annotation(job, MIN_PARALLELISM)
     if text is None:
         return []
-    errors = _min_parallelism_value(text, pods)
-    if elastic:
+    errors = _min_parallelism_value(text, sum(spot.count for spot in kind.templates(job)))
+    if kind.is_elastic(job, policy):
         message = "partial admission and elastic job cannot be used together"
         errors.append(invalid(MIN_PARALLELISM_PATH, text, message))
     return errors
@@ -40,11 +60,7 @@ def _min_parallelism_value(text: str, pods: int) -> list[FieldError]:
     return [invalid(MIN_PARALLELISM_PATH, number, f"should be between 0 and {pods - 1}")]
 
 
-def min_parallelism_changed(new: Document, old: Document) -> bool:
-    return _annotation(new, MIN_PARALLELISM) != _annotation(old, MIN_PARALLELISM)
-
-
-def completions(job: Document) -> list[FieldError]:
+def _completions(job: Document) -> list[FieldError]:
     """Completions can follow parallelism only where an index belongs to a pod, and if they are equal to begin with."""
     text = _annotation(job, FOLLOW)
     if text is None:
@@ -63,7 +79,7 @@ def completions(job: Document) -> list[FieldError]:
     return errors
 
 
-def unchangeable(new: Document, old: Document, *, was_suspended: bool, is_suspended: bool) -> list[FieldError]:
+def _unchangeable(new: Document, old: Document, *, was_suspended: bool, is_suspended: bool) -> list[FieldError]:
     """What a running job keeps, because the admission counts on it."""
     errors: list[FieldError] = []
     partial = _annotation(old, MIN_PARALLELISM) is not None

@@ -1,0 +1,23 @@
+"""Which kinds have rules of their own; the others follow the shared ones alone."""
+
+from typing import Final
+
+from worker_agent.api.document import Document
+from worker_agent.api.job_kind import JobKind
+from worker_agent.api.job_policy import JobPolicy
+from worker_agent.validation.field_error import FieldError
+from worker_agent.validation.jobs import batch_job
+from worker_agent.validation.jobs.kind_rules import KindRules
+
+OWN_RULES: Final[dict[str, KindRules]] = {"batch/job": batch_job.RULES}
+"""By framework name."""
+
+
+def create_errors(kind: JobKind, job: Document, policy: JobPolicy) -> list[FieldError]:
+    rules = OWN_RULES.get(kind.framework)
+    return [] if rules is None else rules.create(kind, job, policy)
+
+
+def update_errors(kind: JobKind, new: Document, old: Document, policy: JobPolicy) -> list[FieldError]:
+    rules = OWN_RULES.get(kind.framework)
+    return [] if rules is None else rules.update(kind, new, old, policy)
