@@ -19,8 +19,20 @@ def prune(value: dict[str, Any], root: Node) -> tuple[dict[str, Any], list[str]]
     ``metadata`` are left alone at the root and in embedded resources.
     """
     unknown: list[str] = []
+    if isinstance(value.get("metadata"), dict):
+        value = _with_clean_metadata(value, root, unknown)
     pruned = without_nulls(_prune(value, root, "", unknown, at_root=True), root)
     return pruned, sorted(unknown)
+
+
+def _with_clean_metadata(value: dict[str, Any], root: Node, unknown: list[str]) -> dict[str, Any]:
+    """Metadata is a Go struct even in custom resources: unknown, null and empty fields do not survive decoding."""
+    old = value["metadata"]
+    node = root.fields.get("metadata")
+    pruned = _prune(old, node, "metadata", unknown) if node is not None else old
+    if any(item is None or item in ("", [], {}) for item in pruned.values()):
+        pruned = {key: item for key, item in pruned.items() if item is not None and item not in ("", [], {})}
+    return value if pruned is old else {**value, "metadata": pruned}
 
 
 def _prune(value: Any, node: Node, path: str, unknown: list[str], *, at_root: bool = False) -> Any:

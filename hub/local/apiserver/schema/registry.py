@@ -95,7 +95,7 @@ class SchemaRegistry:
         start = live if live is not None else {"apiVersion": typing.api_version, "kind": gvk.kind}
         manager = (how.manager, how.subresource)
         merged = server_side_apply.apply(start, applied, typing, manager, how.force, how.now)
-        filled: Document = defaulting.fill(pruning.without_nulls(merged, typing.node), typing.node)
+        filled: Document = defaulting.fill(merged, typing.node)
         return filled
 
     def managed_fields_after_update(

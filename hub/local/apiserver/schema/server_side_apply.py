@@ -276,7 +276,10 @@ def track_update(
         return []
     live = without_managed_fields(old) if old else {"apiVersion": typing.api_version, "kind": typing.kind}
     bare = without_managed_fields(new)
-    managers = _update(live, bare, typing, managers, manager, now)
+    try:
+        managers = _update(live, bare, typing, managers, manager, now)
+    except typed_values.TypeMismatch:  # validation will complain about the object; ownership cannot be told
+        return []
     result = managed_fields.encode(managers)
     if entries and managed_fields.equal_but_for_times(result, entries) and bare == live:
         return list(entries)

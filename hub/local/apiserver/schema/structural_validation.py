@@ -191,11 +191,7 @@ def _length_errors(value: str, schema: Schema, path: str) -> Iterator[FieldError
 def _number_errors(value: Any, schema: Schema, path: str) -> Iterator[FieldError]:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return
-    limits = formats.INTEGER_RANGES.get(schema.get("format", "")) if schema.get("type") == "integer" else None
-    if limits and not limits[0] <= value <= limits[1]:
-        yield field_errors.invalid(
-            "<nil>", "", f"Checked value must be of type integer with format {schema['format']} in {path}"
-        )
+    yield from _range_errors(value, schema, path)
     factor, least, most = schema.get("multipleOf"), schema.get("minimum"), schema.get("maximum")
     if factor and value % factor:
         yield _invalid(path, value, f"{path} in body should be a multiple of {_limit(factor)}")
@@ -205,6 +201,16 @@ def _number_errors(value: Any, schema: Schema, path: str) -> Iterator[FieldError
     if most is not None and (value > most or (schema.get("exclusiveMaximum") and value == most)):
         words = "less than" if schema.get("exclusiveMaximum") else "less than or equal to"
         yield _invalid(path, value, f"{path} in body should be {words} {_limit(most)}")
+
+
+def _range_errors(value: float, schema: Schema, path: str) -> Iterator[FieldError]:
+    if schema.get("type") != "integer":
+        return
+    name = schema.get("format", "")
+    low, high = formats.INTEGER_RANGES.get(name, formats.INTEGER_RANGES["int64"])
+    if not low <= value <= high or not float(value).is_integer():
+        form = f"with format {name}" if name in formats.INTEGER_RANGES else "(default format)"
+        yield field_errors.invalid("<nil>", "", f"Checked value must be of type integer {form} in {path}")
 
 
 def _limit(number: float) -> str:
