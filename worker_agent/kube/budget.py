@@ -14,6 +14,9 @@ from worker_agent.kube.clock import Clock
 MIN_RATE = 5.0
 """Requests per second that push-back never goes below: slower, leases would lapse."""
 
+CLOCK_GRAIN = 1e-6
+"""Seconds. Shorter sleeps may not move a clock at all; a pause that short is none."""
+
 GROWTH = 0.05
 """How many requests per second each answered request gives back after push-back."""
 
@@ -72,15 +75,15 @@ class RateBudget:
     def _pause(self) -> float:
         """Seconds until the next request may go; 0 = now."""
         now = self._clock.monotonic()
-        if now < self._paused_until:
+        if now < self._paused_until - CLOCK_GRAIN:
             return self._paused_until - now
         if self._full_rate < 0:
             self._tokens = self._burst
             return 0.0
         self._tokens = min(self._burst, self._tokens + (now - self._at) * self.rate)
         self._at = now
-        # A hair of tolerance: 1 - 1e-12 tokens are one, else a virtual clock is asked for sleeps that do not move it.
-        return 0.0 if self._tokens >= 1 - 1e-9 else (1 - self._tokens) / self.rate
+        pause = (1 - self._tokens) / self.rate
+        return pause if pause > CLOCK_GRAIN else 0.0
 
     async def _enter(self) -> None:
         if self._free > 0:

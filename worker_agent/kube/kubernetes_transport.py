@@ -39,6 +39,7 @@ class _KubernetesTransport:
         self._clock = clock
         self._rest = _rest_client(config)
         self._session: aiohttp.ClientSession | None = None
+        self._closed = False
         self._token = config.token
         self._token_at = float("-inf")
 
@@ -66,6 +67,7 @@ class _KubernetesTransport:
 
     async def close(self) -> None:
         """Closes every connection; streams still open end with ConnectionError."""
+        self._closed = True
         session, self._session = self._session, None
         if session is not None:
             await session.close()
@@ -73,7 +75,9 @@ class _KubernetesTransport:
             await asyncio.sleep(0)
 
     def _open_session(self) -> aiohttp.ClientSession:
-        if self._session is None or self._session.closed:
+        if self._closed:
+            raise ConnectionError(f"{self._config.server}: the transport is closed")
+        if self._session is None:
             self._session = self._rest._create_pool_manager()
         return self._session
 
@@ -103,7 +107,8 @@ class _KubernetesTransport:
         try:
             async for piece in answer.content.iter_any():
                 yield piece
-        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+        except (aiohttp.ClientError, OSError, TimeoutError, RuntimeError) as error:
+            # RuntimeError is how aiohttp says that the connection was closed under a reader.
             raise self._connection_error(error) from error
         finally:
             if answer.content.at_eof():

@@ -20,6 +20,10 @@ LONGEST_BACKOFF = 1000.0
 """Seconds; the values of client-go's item rate limiter."""
 
 
+CLOCK_GRAIN = 1e-6
+"""Seconds. Shorter sleeps may not move a clock at all; a key due that soon is due."""
+
+
 class QueueClosed(Exception):
     """The queue was closed and is empty."""
 
@@ -145,7 +149,7 @@ class WorkQueue(Generic[K]):
                 heapq.heappop(self._later)  # added directly or with an earlier time since
                 continue
             wait = due - self._clock.monotonic()
-            if wait > 0:
+            if wait > CLOCK_GRAIN:
                 await self._clock.sleep(wait)
                 continue
             heapq.heappop(self._later)

@@ -1,0 +1,1 @@
+"""Kubernetes I/O against a small scripted API server on virtual time."""

@@ -1,0 +1,101 @@
+"""Reconciling: once at a time per key, again after failures, again when asked."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from tests.unit.kube.fake_server import clock, until
+from tests.unit.kube.running import running
+from worker_agent.kube.controller import Controller
+from worker_agent.kube.errors import Conflict
+
+pytestmark = pytest.mark.looptime
+
+
+async def test_reconciles_what_is_enqueued():
+    seen = []
+
+    async def reconcile(key: str) -> None:
+        seen.append(key)
+
+    controller = Controller("test", reconcile, clock=clock())
+    async with running(controller):
+        controller.enqueue("a")
+        controller.enqueue("b", after=3.0)
+        await until(lambda: len(seen) == 2)
+    assert seen == ["a", "b"]
+    assert asyncio.get_running_loop().time() == pytest.approx(3, abs=0.1)
+
+
+async def test_never_two_workers_on_one_key():
+    inside: Counter[int] = Counter()
+    most: Counter[int] = Counter()
+
+    async def reconcile(key: int) -> None:
+        inside[key] += 1
+        most[key] = max(most[key], inside[key])
+        await asyncio.sleep(0.1)
+        inside[key] -= 1
+
+    controller = Controller("test", reconcile, workers=4, clock=clock())
+    async with running(controller):
+        for _ in range(20):
+            for key in range(3):
+                controller.enqueue(key)
+            await asyncio.sleep(0.05)
+        await until(lambda: controller.idle)
+    assert set(most.values()) == {1}
+
+
+async def test_a_returned_delay_leads_to_another_look():
+    times = []
+
+    async def reconcile(key: str) -> float | None:
+        times.append(asyncio.get_running_loop().time())
+        return 7.0 if len(times) == 1 else None
+
+    controller = Controller("test", reconcile, clock=clock())
+    async with running(controller):
+        controller.enqueue("a")
+        await until(lambda: len(times) == 2)
+    assert times[1] - times[0] == pytest.approx(7, abs=0.1)
+
+
+async def test_failures_are_tried_again_and_logged(caplog: pytest.LogCaptureFixture):
+    tries = 0
+
+    async def reconcile(key: str) -> None:
+        nonlocal tries
+        tries += 1
+        if tries < 4:
+            raise RuntimeError("no luck")
+
+    controller = Controller("test", reconcile, clock=clock())
+    async with running(controller):
+        controller.enqueue("a")
+        await until(lambda: tries == 4 and controller.idle)
+    assert controller.failures == 3
+    assert "test a failed 3 times in a row" in caplog.text
+
+
+async def test_conflicts_are_tried_again_quietly(caplog: pytest.LogCaptureFixture):
+    tries = 0
+
+    async def reconcile(key: str) -> None:
+        nonlocal tries
+        tries += 1
+        if tries < 3:
+            raise Conflict(409, "Conflict", "changed")
+
+    controller = Controller("test", reconcile, clock=clock())
+    async with running(controller):
+        controller.enqueue("a")
+        await until(lambda: tries == 3)
+    assert controller.failures == 0
+    assert caplog.text == ""
+
+
+def test_a_controller_needs_a_worker():
+    with pytest.raises(ValueError, match="controller test: workers must be at least 1, not 0"):
+        Controller("test", lambda key: None, workers=0, clock=clock())  # type: ignore[arg-type,return-value]
