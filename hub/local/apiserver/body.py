@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from hub.local.apiserver import failure
+from hub.local.apiserver import failure, protobuf
 from hub.local.apiserver.answer import ACCEPTED, JSON
 from hub.local.apiserver.call import Call
 from hub.local.apiserver.resources import Resource
@@ -28,7 +28,7 @@ def media_type(call: Call) -> str:
 def read_object(call: Call) -> Document:
     """The object of a create or update. Unknown and repeated fields are refused, warned of or dropped, as asked."""
     media = media_type(call)
-    if media != JSON and media not in _YAML:
+    if media not in (JSON, protobuf.MEDIA_TYPE) and media not in _YAML:
         raise failure.unsupported_media_type(ACCEPTED)
     document, repeated = _parse(call, media)
     if not isinstance(document, dict):
@@ -41,6 +41,8 @@ def _parse(call: Call, media: str) -> tuple[Any, list[str]]:
     body = call.request.body
     repeated: list[str] = []
     try:
+        if media == protobuf.MEDIA_TYPE:
+            return protobuf.read(body), repeated
         if media in _YAML:
             return json_values(yaml.safe_load(body)), repeated
         if directive(call) != "Ignore" and "fieldValidation" in call.query:

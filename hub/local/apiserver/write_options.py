@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from hub.local.apiserver import failure, request_path
+from hub.local.apiserver import failure, protobuf, request_path
 from hub.local.apiserver.call import Call
 from hub.local.apiserver.schema.field_errors import FieldError, invalid, not_supported
 from hub.local.apiserver.store import decode
@@ -54,8 +54,8 @@ def delete_options(call: Call) -> DeleteOptions:
     document: Any = {}
     if call.request.body.strip():
         try:
-            document = decode(call.request.body)
-        except msgspec.DecodeError as error:
+            document = _decoded(call.request.body)
+        except (msgspec.DecodeError, protobuf.ProtobufError) as error:
             raise failure.bad_request(f"couldn't get version/kind; json parse error: {error}") from None
         if not isinstance(document, dict):
             raise failure.bad_request("DeleteOptions must be an object")
@@ -79,6 +79,10 @@ def delete_options(call: Call) -> DeleteOptions:
         dry_run=_dry_run(dry, "DeleteOptions"),
         orphan=orphan,
     )
+
+
+def _decoded(text: bytes) -> Any:
+    return protobuf.read(text) if text.startswith(protobuf.MAGIC) else decode(text)
 
 
 def _bad(fault: FieldError) -> failure.Failure:
