@@ -5,7 +5,7 @@ name are handed to CEL: converting a whole Workload costs more than all its rule
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -19,13 +19,18 @@ from hub.local.apiserver.schema.node import MISSING, Node
 TEXTS: Final = re.compile(r"""r?"(?:[^"\\]|\\.)*"|r?'(?:[^'\\]|\\.)*'""")
 CHAINS: Final = re.compile(r"(?<![\w.])(self|oldSelf)\b((?:\s*\.\s*[A-Za-z_]\w*)*)(\s*\()?")
 DURATION_UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+HAS: Final = re.compile(r"\bhas\(\s*\Z")
+PRESENCE: Final = ""
 Tree = dict[str, Any]
-"""Names to sub-trees; an empty tree stands for the whole value."""
+"""Names to sub-trees; an empty tree stands for the whole value, one of only PRESENCE for a value that is there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. ``message`` is what the user reads when it fails and there is no message expression."""
+    """One rule. ``message`` is what the user reads when it fails and there is no message expression.
+
+    ``reads`` and ``reads_old`` say which parts of ``self`` and ``oldSelf`` it names; None stands for all of it.
+    """
 
     source: str
     program: Any
@@ -37,37 +42,42 @@ class Rule:
     message_program: Any
     reason: str
     field_path: str
+    reads: Tree | None
+    reads_old: Tree | None
 
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """The rules of one place with what they read. ``None`` trees stand for the whole value."""
+    """The rules of one place. ``trusted`` says that what is stored has passed them: a rule whose inputs did not
+    change is not asked again."""
 
     rules: tuple[Rule, ...]
-    reads: Tree | None
-    reads_old: Tree | None
     functions: Mapping[str, Any]
     convert: bool
     escaped: bool
+    trusted: bool
 
 
-def attach(node: Node, path: str = "") -> None:
-    """Compile every rule below a root node and hang it on its place. Raises ValueError naming the place and rule."""
+def attach(node: Node, path: str = "", *, trusted: bool = True) -> None:
+    """Compile every rule below a root node and hang it on its place. Raises ValueError naming the place and rule.
+
+    ``trusted`` is False where objects may be stored that these rules never saw.
+    """
     if not node.deep_rules:
         return
     declared = node.raw.get("x-kubernetes-validations")
     if declared:
         try:
-            node.rules = [_rule_set(declared, node)]
+            node.rules = [_rule_set(declared, node, trusted)]
         except ValueError as problem:
             raise ValueError(f"{path or 'root'}: x-kubernetes-validations: {problem}") from problem
     for name, child in node.fields.items():
-        attach(child, f"{path}.{name}" if path else name)
+        attach(child, f"{path}.{name}" if path else name, trusted=trusted)
     if node.element is not None:
-        attach(node.element, f"{path}[*]")
+        attach(node.element, f"{path}[*]", trusted=trusted)
 
 
-def _rule_set(declared: list[dict[str, Any]], node: Node) -> RuleSet:
+def _rule_set(declared: list[dict[str, Any]], node: Node, trusted: bool) -> RuleSet:
     rules = tuple(_rule(item) for item in declared)
     programs = [program for rule in rules for program in (rule.program, rule.message_program) if program is not None]
     texts = [text for item in declared for text in (item["rule"], item.get("messageExpression", ""))]
@@ -75,11 +85,10 @@ def _rule_set(declared: list[dict[str, Any]], node: Node) -> RuleSet:
     bare = [TEXTS.sub("''", text) for text in texts]
     return RuleSet(
         rules=rules,
-        reads=_reads("self", bare),
-        reads_old=_reads("oldSelf", bare),
         functions={name: cel_functions.FUNCTIONS[name] for name in wanted if name in cel_functions.FUNCTIONS},
         convert=any(re.search(rf"\b{name}\b", text) for name in _typed_names(node, set()) for text in bare),
         escaped=any("__" in text for text in bare),
+        trusted=trusted,
     )
 
 
@@ -87,10 +96,11 @@ def _rule(item: Mapping[str, Any]) -> Rule:
     source = item["rule"].strip()
     expression = item.get("messageExpression", "")
     message = item.get("message", "").strip()
+    bare = [TEXTS.sub("''", text) for text in (source, expression)]
     return Rule(
         source=source,
         program=cel.compile(cel_functions.without_namespaces(source)),
-        uses_old=re.search(r"(?<![\w.])oldSelf\b", TEXTS.sub("''", source)) is not None,
+        uses_old=re.search(r"(?<![\w.])oldSelf\b", bare[0]) is not None,
         optional_old=item.get("optionalOldSelf") is True,
         same=re.sub(r"\s", "", source) in {"self==oldSelf", "oldSelf==self"},
         message=message or f"failed rule: {source}",
@@ -98,34 +108,65 @@ def _rule(item: Mapping[str, Any]) -> Rule:
         message_program=cel.compile(cel_functions.without_namespaces(expression)) if expression else None,
         reason=item.get("reason", ""),
         field_path=item.get("fieldPath", "").removeprefix("."),
+        reads=_reads("self", bare),
+        reads_old=_reads("oldSelf", bare),
     )
 
 
 def _reads(variable: str, texts: list[str]) -> Tree | None:
-    """Which parts of a variable the texts name; None when some text uses it whole."""
+    """Which parts of a variable the texts name; None when some text uses it whole.
+
+    A part only asked for by ``has()`` need not be handed over whole: its presence is enough.
+    """
     tree: Tree = {}
+    asked: list[list[str]] = []
     for text in texts:
-        for name, chain, call in CHAINS.findall(text):
-            if name != variable:
+        for match in CHAINS.finditer(text):
+            if match[1] != variable:
                 continue
-            parts = [part.strip() for part in chain.split(".") if part.strip()]
-            if call and parts:
+            parts = [part.strip() for part in match[2].split(".") if part.strip()]
+            if match[3] and parts:
                 parts.pop()
             if not parts:
                 return None
-            _grow(tree, parts)
+            if HAS.search(text, 0, match.start()) and text[match.end() : match.end() + 1] == ")":
+                asked.append(parts)
+            else:
+                _grow(tree, parts, {})
+    for parts in asked:
+        _grow(tree, parts, {PRESENCE: {}})
     return tree
 
 
-def _grow(tree: Tree, parts: list[str]) -> None:
+def _grow(tree: Tree, parts: list[str], leaf: Tree) -> None:
     here = tree
     for index, part in enumerate(parts):
         if part in here and not here[part]:
             return
         if index == len(parts) - 1:
-            here[part] = {}
+            if leaf:
+                here.setdefault(part, leaf)
+            else:
+                here[part] = leaf
         else:
-            here = here.setdefault(part, {})
+            here = here.setdefault(part, {PRESENCE: {}})
+
+
+def _united(trees: Iterable[Tree | None]) -> Tree | None:
+    result: Tree = {}
+    for tree in trees:
+        if tree is None:
+            return None
+        result = _both(result, tree)
+    return result
+
+
+def _both(left: Tree, right: Tree) -> Tree:
+    merged = dict(left)
+    for name, below in right.items():
+        mine = merged.get(name)
+        merged[name] = below if mine is None else ({} if not mine or not below else _both(mine, below))
+    return merged
 
 
 def _typed_names(node: Node, seen: set[int]) -> Iterator[str]:
@@ -171,22 +212,30 @@ def errors(new: Any, old: Any, node: Node, path: str = "", unchanged: bool = Fal
 
 def _place_errors(new: Any, old: Any, node: Node, path: str, unchanged: bool) -> Iterator[FieldError]:
     rules: RuleSet = node.rules[0]
-    known: Any = None
+    due = [rule for rule in rules.rules if _is_due(rule, rules, new, old, unchanged)]
     value = OMITTED if isinstance(new, (dict, list)) else new
-    for rule in rules.rules:
-        if (unchanged and not rule.uses_old) or (rule.uses_old and old is MISSING and not rule.optional_old):
-            continue
+    known: Any = None
+    for rule in due:
         if rule.same:
             if not same(new, old, node):
                 yield _error(rule, path, value, rule.message)
-            continue
-        if known is None:
-            known = _context(rules, new, old, node)
-        if rule.optional_old:
-            known.add_variable("oldSelf", _optional(rules, old, node))
-        yield from _evaluated(rule, known, path, value, node)
-        if rule.optional_old:
-            known = None
+        elif rule.optional_old:
+            optional = _context(rules, [rule], new, MISSING, node)
+            optional.add_variable("oldSelf", _optional(rules, old, node))
+            yield from _evaluated(rule, optional, path, value, node)
+        else:
+            known = known or _context(rules, due, new, old, node)
+            yield from _evaluated(rule, known, path, value, node)
+
+
+def _is_due(rule: Rule, rules: RuleSet, new: Any, old: Any, unchanged: bool) -> bool:
+    if rule.uses_old:
+        return old is not MISSING or rule.optional_old
+    if unchanged:
+        return False
+    if old is MISSING or not rules.trusted or rule.reads is None:
+        return True
+    return bool(_projected(new, rule.reads) != _projected(old, rule.reads))
 
 
 def _evaluated(rule: Rule, context: Any, path: str, value: Any, node: Node) -> Iterator[FieldError]:
@@ -232,10 +281,10 @@ def _error(rule: Rule, path: str, value: Any, detail: str) -> FieldError:
     return FieldError(kind, place, detail, value)
 
 
-def _context(rules: RuleSet, new: Any, old: Any, node: Node) -> Any:
-    variables = {"self": _seen(rules, rules.reads, new, node)}
+def _context(rules: RuleSet, due: list[Rule], new: Any, old: Any, node: Node) -> Any:
+    variables = {"self": _seen(rules, _united(rule.reads for rule in due), new, node)}
     if old is not MISSING:
-        variables["oldSelf"] = _seen(rules, rules.reads_old, old, node)
+        variables["oldSelf"] = _seen(rules, _united(rule.reads_old for rule in due), old, node)
     context = cel.Context(variables=variables)
     for name, function in rules.functions.items():
         context.add_function(name, function)
@@ -257,6 +306,8 @@ def _seen(rules: RuleSet, tree: Tree | None, value: Any, node: Node) -> Any:
 def _projected(value: Any, tree: Tree) -> Any:
     if not tree or not isinstance(value, dict):
         return value
+    if len(tree) == 1 and PRESENCE in tree:
+        return True
     return {key: _projected(value[key], below) for key, below in tree.items() if key in value}
 
 

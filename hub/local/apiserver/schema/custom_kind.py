@@ -40,11 +40,16 @@ class CustomKind:
     has_status: bool
 
     @classmethod
-    def compile(cls, crd: Document, version: Mapping[str, Any], metadata: Node) -> "CustomKind":
-        """Raises ValueError for a pattern, rule or column path that cannot be read."""
+    def compile(
+        cls, crd: Document, version: Mapping[str, Any], metadata: Node, *, trusted: bool = True
+    ) -> "CustomKind":
+        """``trusted`` is False when objects may be stored that were checked by other rules.
+
+        Raises ValueError for a pattern, rule or column path that cannot be read.
+        """
         schema = (version.get("schema") or {}).get("openAPIV3Schema") or {"x-kubernetes-preserve-unknown-fields": True}
         node = compile_structural(schema, metadata)
-        cel_rules.attach(node)
+        cel_rules.attach(node, trusted=trusted)
         status = schema.get("properties", {}).get("status")
         return cls(
             crd=crd,
@@ -65,8 +70,9 @@ class CustomKind:
             errors += self._status_errors(new, old)
         else:
             errors += self.validator.errors(new, before)
-        if old is None or not any(list_types.errors(old, self.node)):
-            errors += list_types.errors(new, self.node)
+        repeats = list(list_types.errors(new, self.node))
+        if repeats and (old is None or not any(list_types.errors(old, self.node))):
+            errors += repeats
         if not self.node.deep_rules:
             return errors
         if any(error.type in BLOCKING for error in errors):

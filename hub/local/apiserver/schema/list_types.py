@@ -15,23 +15,26 @@ def errors(value: Any, node: Node, path: str = "") -> Iterator[FieldError]:
             if isinstance(item, (dict, list)):
                 yield from _child_errors(key, item, node, path)
     elif isinstance(value, list):
-        if node.associative:
+        if node.associative and len(value) > 1:
             yield from _list_errors(value, node, path)
-        if node.element is not None:
+        element = node.element
+        if element is not None and element.deep_lists:
             for index, item in enumerate(value):
-                if isinstance(item, (dict, list)):
-                    yield from errors(item, node.element, f"{path}[{index}]")
+                yield from errors(item, element, f"{path}[{index}]")
 
 
 def _child_errors(key: str, item: Any, node: Node, path: str) -> Iterator[FieldError]:
-    if key in node.fields:
-        if path or key != "metadata":
-            yield from errors(item, node.fields[key], f"{path}.{key}" if path else key)
-    elif node.element is not None:
-        yield from errors(item, node.element, f"{path}[{key}]")
+    child = node.fields.get(key)
+    if child is None:
+        if node.element is not None and node.element.deep_lists:
+            yield from errors(item, node.element, f"{path}[{key}]")
+    elif child.deep_lists and (path or key != "metadata"):
+        yield from errors(item, child, f"{path}.{key}" if path else key)
 
 
 def _list_errors(value: list[Any], node: Node, path: str) -> Iterator[FieldError]:
+    if _plainly_unique(value, node):
+        return
     if not node.list_keys:
         for index in repeated(value):
             yield field_errors.duplicate(f"{path}[{index}]", value[index])
@@ -44,6 +47,17 @@ def _list_errors(value: list[Any], node: Node, path: str) -> Iterator[FieldError
     keys = [{key: item[key] for key in node.list_keys if key in item} if item else {} for item in value]
     for index in repeated(keys):
         yield field_errors.duplicate(f"{path}[{index}]", keys[index])
+
+
+def _plainly_unique(value: list[Any], node: Node) -> bool:
+    """The common case told apart quickly: text items, or maps with one text key, all different."""
+    if not node.list_keys:
+        return all(type(item) is str for item in value) and len(set(value)) == len(value)
+    if len(node.list_keys) > 1:
+        return False
+    key = node.list_keys[0]
+    keys = [item.get(key) for item in value if isinstance(item, dict)]
+    return len(keys) == len(value) and all(type(item) is str for item in keys) and len(set(keys)) == len(keys)
 
 
 def repeated(values: Sequence[Any]) -> list[int]:

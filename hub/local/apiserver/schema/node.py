@@ -24,13 +24,15 @@ class Node:
     ``owned_element`` the same for field ownership, where undeclared keys may be owned though no schema speaks of them.
 
     ``default`` is MISSING where there is none. ``list_keys`` is empty for a set. ``deep_defaults`` says that this
-    place or one below has a default, ``deep_rules`` the same for CEL rules, so that walks can stop early.
+    place or one below has a default, ``deep_rules`` the same for CEL rules and ``deep_lists`` for lists whose items
+    must be unique, so that walks can stop early.
     """
 
     __slots__ = (
         "associative",
         "atomic_map",
         "deep_defaults",
+        "deep_lists",
         "deep_rules",
         "default",
         "element",
@@ -77,6 +79,7 @@ class Node:
         self.holds_scalar = self.type not in {"object", "array"}
         self.free_form = False
         self.deep_defaults = False
+        self.deep_lists = self.associative
         self.deep_rules = False
         self.rules: list[Any] = []
         self.validator: Callable[..., Any] | None = None
@@ -141,6 +144,7 @@ def finish(node: Node, *, preserve: bool) -> None:
     node.free_form = node.holds_map and not node.fields and node.owned_element is DEDUCED
     children = [*node.fields.values(), *([node.element] if node.element else [])]
     node.deep_defaults = node.default is not MISSING or any(child.deep_defaults for child in children)
+    node.deep_lists = node.associative or any(child.deep_lists for child in children)
     node.deep_rules = bool(node.raw.get("x-kubernetes-validations")) or any(child.deep_rules for child in children)
 
 

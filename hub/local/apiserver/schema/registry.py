@@ -47,14 +47,20 @@ class SchemaRegistry:
         Raises ValueError naming the place of a schema, rule or column path that cannot be compiled; nothing is taken
         up then.
         """
-        metadata = self._builtin.node(OBJECT_META)
         spec = crd["spec"]
-        kinds = {
-            GVK(spec["group"], version["name"], spec["names"]["kind"]): CustomKind.compile(crd, version, metadata)
-            for version in spec["versions"]
-        }
+        kinds: dict[GVK, CustomKind] = {}
+        for version in spec["versions"]:
+            gvk = GVK(spec["group"], version["name"], spec["names"]["kind"])
+            kinds[gvk] = self._compiled(gvk, crd, version)
         self.remove_crd(crd)
         self._custom.update(kinds)
+
+    def _compiled(self, gvk: GVK, crd: Document, version: Document) -> CustomKind:
+        """The version compiled, or as it was when nothing about it changed."""
+        known = self._custom.get(gvk)
+        if known is not None and known.version == version and known.crd["spec"]["scope"] == crd["spec"]["scope"]:
+            return known
+        return CustomKind.compile(crd, version, self._builtin.node(OBJECT_META), trusted=known is None)
 
     def remove_crd(self, crd: Document) -> None:
         """Forget every version of a CRD; unknown ones are ignored."""
