@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 
 from worker_agent.api.admission_check import AdmissionCheck
 from worker_agent.api.meta import Key, Namespace
-from worker_agent.api.pod import LimitRange, Node, Pod, PriorityClass, RuntimeClass
+from worker_agent.api.pod import LimitRange, PriorityClass, RuntimeClass
 from worker_agent.api.topology import Topology
 from worker_agent.engine.activity import References
 from worker_agent.engine.cluster_queue import ClusterQueueRow
 from worker_agent.engine.flavor_row import FlavorRow
 from worker_agent.engine.limit_ranges import LimitSummary
+from worker_agent.engine.node_room import NodeRoom
 from worker_agent.engine.pod_shape import ShapeSource
 
 
@@ -25,8 +26,7 @@ class Catalog:
     limit_ranges: dict[Key, LimitRange] = field(default_factory=dict)
     runtime_classes: dict[str, RuntimeClass] = field(default_factory=dict)
     priority_classes: dict[str, PriorityClass] = field(default_factory=dict)
-    nodes: dict[str, Node] = field(default_factory=dict)
-    pods: dict[Key, Pod] = field(default_factory=dict)
+    nodes: NodeRoom = field(default_factory=NodeRoom)
     _users: dict[str, dict[str, None]] = field(default_factory=dict)
 
     @property

@@ -5,7 +5,7 @@ back, and while a scheduling hash is remembered, workloads that carry it are par
 """
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from worker_agent.api.meta import Key
@@ -31,6 +31,43 @@ class Sticky(NamedTuple):
     key: Key
     generation: int
     pins: bool
+
+
+def rank(row: WorkloadRow, sticky: Sticky | None) -> Order:
+    pinned = sticky is not None and sticky.pins and sticky.key == row.key
+    return Order(not pinned, -row.priority, row.order_time, row.uid, row.key)
+
+
+class Waiting:
+    """The pending workloads of one queue at one instant: those that compete, the parked ones and the one in flight.
+
+    Cheap to take, immutable, and sorted only by those who want it.
+    """
+
+    __slots__ = ("_active", "_aside", "_sticky")
+
+    def __init__(
+        self, active: tuple[tuple[Order, WorkloadRow], ...], aside: tuple[WorkloadRow, ...], sticky: Sticky | None
+    ) -> None:
+        self._active = active
+        self._aside = aside
+        self._sticky = sticky
+
+    def __len__(self) -> int:
+        return len(self._active) + len(self._aside)
+
+    @property
+    def competing(self) -> int:
+        """How many are in the active queue."""
+        return len(self._active)
+
+    def orders(self) -> Iterator[Order]:
+        yield from (order for order, _ in self._active)
+        yield from (rank(row, self._sticky) for row in self._aside)
+
+    def rows(self) -> Iterator[WorkloadRow]:
+        yield from (row for _, row in self._active)
+        yield from self._aside
 
 
 class PendingQueue:
@@ -72,20 +109,20 @@ class PendingQueue:
         return bool(self._active)
 
     def order(self, row: WorkloadRow) -> Order:
-        pinned = self.sticky is not None and self.sticky.pins and self.sticky.key == row.key
-        return Order(not pinned, -row.priority, row.order_time, row.uid, row.key)
+        return rank(row, self.sticky)
 
     def active(self) -> list[Key]:
         """In queue order."""
         return [order.key for order in sorted(order for order, _ in self._active.values())]
 
-    def waiting(self) -> list[Order]:
-        """All pending workloads, in no order: those that compete, the parked ones and the one in flight."""
-        orders = [order for order, _ in self._active.values()]
-        orders += [self.order(row) for row in self.parked.values()]
-        if self.in_flight is not None:
-            orders.append(self.order(self.in_flight))
-        return orders
+    def waiting(self) -> "Waiting":
+        """All pending workloads at this instant."""
+        flying = () if self.in_flight is None else (self.in_flight,)
+        return Waiting(tuple(self._active.values()), (*self.parked.values(), *flying), self.sticky)
+
+    def competing(self) -> list[tuple[Order, WorkloadRow]]:
+        """The active workloads in queue order."""
+        return sorted(self._active.values(), key=lambda item: item[0])
 
     def is_preemptor(self, row: WorkloadRow) -> bool:
         """Whether it waits for victims that it chose in the form it still has."""

@@ -35,12 +35,18 @@ class QueueState:
         self.local_queues: dict[Key, LocalQueueRow] = {}
         self.pending: dict[str, PendingQueue] = {}
         self._activities: dict[str, Activity] = {}
+        self._changed: set[str] = set()
 
     # -- questions -------------------------------------------------------------------------------------------------
 
     def activity(self, name: str) -> Activity:
         """The Active condition of a ClusterQueue, known or not."""
         return self._activities.get(name, activity.NOT_FOUND)
+
+    def take_changed(self) -> set[str]:
+        """ClusterQueues that may look different since the last call."""
+        changed, self._changed = self._changed, set()
+        return changed
 
     def schedulable(self, queue: ClusterQueueRow) -> bool:
         """Whether a cycle may use the queue: active and not below a cycle of cohorts."""
@@ -60,10 +66,17 @@ class QueueState:
         sound = self.hierarchy.put_cohort(name, view.spec.parent_name, quotas)
         self.hierarchy.cohorts[name].weight = cluster_queue.weight(view.spec.fair_sharing)
         self.wakeups.note_cohort(name)
+        self._shares_changed()
         return sound
 
     def delete_cohort(self, name: str) -> None:
         self.hierarchy.delete_cohort(name)
+        self._shares_changed()
+
+    def _shares_changed(self) -> None:
+        """Another quota in the tree moves the share of every queue that borrows there."""
+        if self.policy.fair_sharing:
+            self._changed.update(self.cluster_queues)
 
     def put_resource_flavor(self, view: ResourceFlavor) -> None:
         name = view.metadata.name
@@ -137,16 +150,16 @@ class QueueState:
         self.catalog.priority_classes.pop(name, None)
 
     def put_node(self, view: Node) -> None:
-        self.catalog.nodes[view.metadata.name] = view
+        self.catalog.nodes.put_node(view)
 
     def delete_node(self, name: str) -> None:
-        self.catalog.nodes.pop(name, None)
+        self.catalog.nodes.delete_node(name)
 
     def put_pod(self, view: Pod) -> None:
-        self.catalog.pods[view.metadata.key] = view
+        self.catalog.nodes.put_pod(view)
 
     def delete_pod(self, key: Key) -> None:
-        self.catalog.pods.pop(key, None)
+        self.catalog.nodes.delete_pod(key)
 
     # -- activity --------------------------------------------------------------------------------------------------
 
@@ -160,6 +173,7 @@ class QueueState:
             before = self._activities.get(name)
             after = activity.cluster_queue_activity(self.cluster_queues[name], self.catalog.references)
             self._activities[name] = after
+            self._changed.add(name)
             self.hierarchy.relist(name, after.active)
             if before is not None and after.active and not before.active:
                 self.wakeups.note(name)

@@ -58,6 +58,7 @@ class ClusterState(QueueState):
         self._by_queue: dict[Key, dict[Key, None]] = {}
         self._homeless: dict[str, dict[Key, None]] = {}
         """Reservations in ClusterQueues that are not known (yet)."""
+        self._view = view.EMPTY
         self._pops = 0
         self._clock = 0
 
@@ -84,6 +85,7 @@ class ClusterState(QueueState):
         self._refresh([name])
         if changed:
             self.wakeups.note(name)
+            self._shares_changed()
         return sound
 
     def delete_cluster_queue(self, name: str) -> None:
@@ -93,8 +95,8 @@ class ClusterState(QueueState):
         for reservation in list(row.reservations.values()):
             quota.remove_all(row.node, reservation.usage, self.journal)
             self._homeless.setdefault(name, {})[reservation.key] = None
-        for key in [order.key for order in self.pending.pop(name).waiting()]:
-            self.rows[key].queued_in = ""
+        for waiting in self.pending.pop(name).waiting().rows():
+            waiting.queued_in = ""
         self.catalog.delist(row)
         self.hierarchy.delete_queue(name)
         self._activities.pop(name, None)
@@ -221,6 +223,7 @@ class ClusterState(QueueState):
         if row.queued_in and (target is None or target.name != row.queued_in):
             self._withdraw(row)
         if target is not None:
+            self._changed.add(target.name)
             target.push(row, self._clock)
 
     def _offer_all(self, queue: Key) -> None:
@@ -231,6 +234,7 @@ class ClusterState(QueueState):
 
     def _withdraw(self, row: WorkloadRow) -> None:
         if row.queued_in in self.pending:
+            self._changed.add(row.queued_in)
             self.pending[row.queued_in].delete(row.key)
         row.queued_in = ""
 
@@ -241,11 +245,12 @@ class ClusterState(QueueState):
         if not ready:
             return []
         self._pops += 1
+        self._changed.update(queue.name for queue in ready)
         popped = [(queue.pop(), queue.name) for queue in ready]
         return [Head(row, name) for row, name in popped if row is not None]
 
     def requeue(self, row: WorkloadRow, reason: RequeueReason, status_reason: str = "") -> None:
-        """Give a head back (spec/engine 5.4). The newest object decides; one that may not queue any more is left out."""
+        """Give a head back (spec/engine 5.4). The newest object decides; one that may not queue any more is dropped."""
         newest = self.rows.get(row.key)
         if newest is None or newest.phase in _HOLDING:
             return
@@ -259,6 +264,7 @@ class ClusterState(QueueState):
             return
         if newest.queued_in not in ("", queue.name):
             self._withdraw(newest)
+        self._changed.add(queue.name)
         queue.requeue(newest, reason, self._clock, self._pops)
         if self.policy.equivalence_hashing:
             queue.park_alike(newest, reason, status_reason)
@@ -275,6 +281,7 @@ class ClusterState(QueueState):
         self._clock = timestamps.micros(now)
         moved = False
         for name in self.wakeups.take(self.hierarchy):
+            self._changed.add(name)
             moved |= self.pending[name].flush(self._clock, self._pops, self._namespace_admits(name))
         return moved
 
@@ -358,6 +365,7 @@ class ClusterState(QueueState):
         if queue is None:
             self._homeless.setdefault(row.reserved_in, {})[row.key] = None
             return
+        self._changed.add(queue.name)
         queue.hold(row, row.phase == Phase.ADMITTED)
         quota.add_all(queue.node, row.usage, self.journal)
 
@@ -367,6 +375,7 @@ class ClusterState(QueueState):
         if queue is None:
             self._homeless.get(row.reserved_in, {}).pop(row.key, None)
             return
+        self._changed.add(queue.name)
         queue.release(row, row.phase == Phase.ADMITTED)
         quota.remove_all(queue.node, row.usage, self.journal)
         # What is given back may be what a stopped flavor scan waited for.
@@ -374,7 +383,8 @@ class ClusterState(QueueState):
 
     def publish(self, now: datetime) -> "view.EngineView":
         """An immutable picture of queues, usage and positions for whoever reads beside the engine thread."""
-        return view.publish(self, now)
+        self._view = view.publish(self, now, self._view)
+        return self._view
 
 
 def _frees_quota(old: WorkloadRow, new: WorkloadRow) -> bool:

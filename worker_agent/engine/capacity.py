@@ -1,0 +1,200 @@
+"""What a cluster reports of itself: the status of its ClusterCapacity, small enough to be written every few seconds.
+
+Nodes are aggregated to histograms of free vectors before they are sent. When the report would grow beyond its budget,
+vectors are merged downwards (what is claimed is always there), then queues lose their details.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from hashlib import sha256
+from typing import Final
+
+import msgspec
+
+from worker_agent.api import timestamps
+from worker_agent.api.document import Document
+from worker_agent.engine import flavor_nodes, quota, resources
+from worker_agent.engine.cluster_queue import ClusterQueueRow
+from worker_agent.engine.flavor_row import FlavorRow
+from worker_agent.engine.node_room import NodeRow
+from worker_agent.engine.physical_room import FreeNodes, PhysicalRoom
+from worker_agent.engine.policy import DEFAULT, Policy
+from worker_agent.engine.resources import Requests
+from worker_agent.engine.state import ClusterState
+
+__all__ = ["BUDGET", "ENGINE_VERSION", "PhysicalRoom", "policy_hash", "report"]
+
+ENGINE_VERSION: Final = "fedhub-1"
+"""Grows with every change of a decision: equal versions and policy hashes decide equally on equal state."""
+
+BUDGET: Final = 20_000
+"""Bytes of JSON that a report may take."""
+
+_VECTORS: Final = (64, 32, 16, 8, 4, 2, 1)
+_SHAPES: Final = 8
+
+
+def report(state: ClusterState, policy: Policy, now: datetime, integrations: Sequence[str] = ()) -> Document:
+    """``status`` of the ClusterCapacity named ``this``; at most BUDGET bytes as JSON."""
+    instant = timestamps.micros(now)
+    room = flavor_nodes.room(state, instant)
+    shapes = _asked_shapes(state)
+    status: Document = {
+        "engineVersion": ENGINE_VERSION,
+        "policy": {"hash": policy_hash(policy), "switches": _switches(policy)},
+        "reportedAt": timestamps.rfc3339(now),
+        "clusterQueues": [_queue(state, queue) for _, queue in sorted(state.cluster_queues.items())],
+        "integrations": sorted(integrations),
+    }
+    for vectors in _VECTORS:
+        status["flavors"] = [
+            _flavor(state, flavor, room, shapes, vectors) for _, flavor in sorted(state.catalog.flavors.items())
+        ]
+        if _size(status) <= BUDGET:
+            return status
+    return _shortened(status)
+
+
+def _size(status: Document) -> int:
+    return len(msgspec.json.encode(status))
+
+
+def _shortened(status: Document) -> Document:
+    """Too many queues or flavors for all details: idle queues lose theirs first, then the list ends early."""
+    queues: list[Document] = status["clusterQueues"]
+    for queue in sorted(queues, key=lambda queue: queue["pendingWorkloads"]):
+        if _size(status) <= BUDGET:
+            return status
+        queue.pop("quotas", None)
+        queue.pop("demand", None)
+    while queues and _size(status) > BUDGET:
+        del queues[-max(1, len(queues) // 4) :]
+    while status["flavors"] and _size(status) > BUDGET:
+        del status["flavors"][-max(1, len(status["flavors"]) // 4) :]
+    return status
+
+
+# -- policy ----------------------------------------------------------------------------------------------------------
+
+
+def policy_hash(policy: Policy) -> str:
+    """Equal for policies that decide equally."""
+    facts = [f"{field.name}={getattr(policy, field.name)!r}" for field in fields(policy)]
+    return sha256("\n".join(facts).encode()).hexdigest()[:16]
+
+
+def _switches(policy: Policy) -> dict[str, str]:
+    """What is off its default, for people."""
+    changed = (name.name for name in fields(policy) if getattr(policy, name.name) != getattr(DEFAULT, name.name))
+    return {name: str(getattr(policy, name)) for name in changed}
+
+
+# -- queues ----------------------------------------------------------------------------------------------------------
+
+
+def _queue(state: ClusterState, queue: ClusterQueueRow) -> Document:
+    waiting = state.pending[queue.name].waiting()
+    document: Document = {
+        "name": queue.name,
+        "active": state.activity(queue.name).active,
+        "pendingWorkloads": len(waiting),
+        "quotas": [_quota(queue, flavor, resource) for flavor, resource in sorted(queue.node.quotas)],
+    }
+    if queue.cohort_name:
+        document["cohort"] = queue.cohort_name
+    demand = resources.total(pod_set.requests for row in waiting.rows() for pod_set in row.pod_sets)
+    if demand:
+        document["demand"] = resources.documents(demand)
+    return document
+
+
+def _quota(queue: ClusterQueueRow, flavor: str, resource: str) -> Document:
+    fr = (flavor, resource)
+    node = queue.node
+    document: Document = {
+        "flavor": flavor,
+        "resource": resource,
+        "nominal": _text(resource, node.nominal(fr)),
+        "used": _text(resource, queue.tally.admitted_usage.get(fr, 0)),
+        "reserved": _text(resource, queue.tally.usage.get(fr, 0)),
+    }
+    if node.parent is not None and not node.cyclic:
+        own = max(0, resources.minus(node.nominal(fr), node.usage.get(fr, 0)))
+        document["borrowable"] = _text(resource, max(0, resources.minus(quota.exposed(node, fr), own)))
+    return document
+
+
+def _text(resource: str, amount: int) -> str:
+    """A quantity; what has no bound is the largest one."""
+    return resources.text(resource, min(amount, resources.UNLIMITED - 1))
+
+
+# -- nodes -----------------------------------------------------------------------------------------------------------
+
+
+def _asked_shapes(state: ClusterState) -> list[Requests]:
+    """Request vectors of one pod that waiting workloads ask for, the most frequent ones."""
+    counts: dict[tuple[tuple[str, int], ...], int] = {}
+    for pending in state.pending.values():
+        for row in pending.waiting().rows():
+            for pod_set in row.pod_sets:
+                vector = tuple(sorted(pod_set.shape.requests.items()))
+                counts[vector] = counts.get(vector, 0) + 1
+    most = sorted(counts, key=lambda vector: (-counts[vector], vector))
+    return [dict(vector) for vector in most[:_SHAPES] if vector]
+
+
+def _flavor(
+    state: ClusterState, flavor: FlavorRow, room: PhysicalRoom, shapes: Iterable[Requests], most: int
+) -> Document:
+    nodes = flavor_nodes.nodes_of(flavor, state.catalog.nodes.nodes.values())
+    document: Document = {
+        "flavor": flavor.name,
+        "nodes": len(nodes),
+        "freeNodes": [_vector(vector) for vector in coarsened(room.vectors(flavor.name), most)],
+    }
+    gangs = [
+        {"requests": resources.documents(shape), "count": room.largest_gang(shape, flavor.name)} for shape in shapes
+    ]
+    if gangs:
+        document["largestGangs"] = gangs
+    topology = state.catalog.topologies.get(flavor.topology)
+    if topology is not None:
+        labels = [level.node_label for level in topology.spec.levels]
+        document["levels"] = [
+            {"nodeLabel": label, "domains": [_vector(v) for v in coarsened(_domains(nodes, labels[: depth + 1]), most)]}
+            for depth, label in enumerate(labels)
+        ]
+    return document
+
+
+def _vector(vector: FreeNodes) -> Document:
+    return {"free": resources.documents(vector.free), "count": vector.count}
+
+
+def _domains(nodes: Iterable[NodeRow], labels: Sequence[str]) -> list[FreeNodes]:
+    """What is free in each domain of a level; nodes without the labels are in none."""
+    domains: dict[tuple[str, ...], Requests] = {}
+    for node in nodes:
+        path = tuple(node.labels.get(label, "") for label in labels)
+        if all(path):
+            domains[path] = resources.total([domains.get(path, {}), {n: max(0, a) for n, a in node.free.items()}])
+    return [
+        FreeNodes(free, 1) for free in sorted(domains.values(), key=lambda free: sorted(free.items()), reverse=True)
+    ]
+
+
+def coarsened(vectors: Sequence[FreeNodes], most: int) -> list[FreeNodes]:
+    """At most ``most`` vectors; neighbours are merged to what both have."""
+    if len(vectors) <= most:
+        return list(vectors)
+    size = -(-len(vectors) // most)
+    return [_merged(vectors[start : start + size]) for start in range(0, len(vectors), size)]
+
+
+def _merged(vectors: Sequence[FreeNodes]) -> FreeNodes:
+    shared: Mapping[str, int] = vectors[0].free
+    for vector in vectors[1:]:
+        shared = {name: min(amount, vector.free.get(name, 0)) for name, amount in shared.items()}
+    return FreeNodes(shared, sum(vector.count for vector in vectors))

@@ -1,0 +1,99 @@
+"""NodeRoom: what is free on each node, kept up to date with every node and pod event.
+
+A pod counts with its effective request from binding to termination. Pods that are promised but not bound yet (their
+workload holds quota) are counted by ``capacity``.
+"""
+
+from collections.abc import Mapping
+
+from worker_agent.api import quantity
+from worker_agent.api.meta import Key
+from worker_agent.api.pod import Node, Pod
+from worker_agent.engine import pod_requests
+from worker_agent.engine.pod_requests import PodRequests
+from worker_agent.engine.resources import PODS, Requests
+
+_ENDED = ("Succeeded", "Failed")
+
+
+class NodeRow:
+    """One node. ``free`` may be negative where a node is overcommitted."""
+
+    __slots__ = ("allocatable", "free", "ready", "view")
+
+    def __init__(self, view: Node, used: Mapping[str, int]) -> None:
+        self.view = view
+        self.ready = not view.spec.unschedulable and not any(
+            condition.type == "Ready" and condition.status != "True" for condition in view.status.conditions or ()
+        )
+        self.allocatable: Requests = _floored(view)
+        self.free: Requests = {name: total - used.get(name, 0) for name, total in self.allocatable.items()}
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        return self.view.metadata.labels or {}
+
+
+def _floored(view: Node) -> Requests:
+    """Allocatable in the engine's units, rounded down: part of a unit holds nothing."""
+    result = {}
+    for name, amount in (view.status.allocatable or {}).items():
+        unit = 10**6 if name == quantity.CPU else 10**9
+        result[name] = quantity.nanos(amount) // unit
+    return result
+
+
+class NodeRoom:
+    """All nodes, and the bound pods by node."""
+
+    __slots__ = ("_bound", "_used", "nodes", "owned")
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, NodeRow] = {}
+        self.owned: dict[str, int] = {}
+        """Owner uid -> how many of its pods have been bound (ended ones included while they exist)."""
+        self._bound: dict[Key, tuple[str, str, Requests]] = {}
+        self._used: dict[str, Requests] = {}
+
+    def put_node(self, view: Node) -> None:
+        """Raises quantity.QuantityError."""
+        name = view.metadata.name
+        self.nodes[name] = NodeRow(view, self._used.get(name, {}))
+
+    def delete_node(self, name: str) -> None:
+        self.nodes.pop(name, None)
+
+    def put_pod(self, view: Pod) -> None:
+        """Raises quantity.QuantityError."""
+        key = view.metadata.key
+        node = view.spec.node_name
+        requests: Requests = {}
+        if node and view.status.phase not in _ENDED:
+            requests = {**pod_requests.rounded(PodRequests(view.spec).effective()), PODS: 1}
+        self.delete_pod(key)
+        if node:
+            controller = view.metadata.controller
+            owner = controller.uid if controller else ""
+            self._bound[key] = (node, owner, requests)
+            self._count(node, owner, requests, 1)
+
+    def delete_pod(self, key: Key) -> None:
+        bound = self._bound.pop(key, None)
+        if bound is not None:
+            self._count(*bound, -1)
+
+    def _count(self, node: str, owner: str, requests: Requests, sign: int) -> None:
+        if owner:
+            self.owned[owner] = self.owned.get(owner, 0) + sign
+            if not self.owned[owner]:
+                del self.owned[owner]
+        used = self._used.setdefault(node, {})
+        row = self.nodes.get(node)
+        for name, amount in requests.items():
+            used[name] = used.get(name, 0) + sign * amount
+            if not used[name]:
+                del used[name]
+            if row is not None and name in row.free:
+                row.free[name] -= sign * amount
+        if not used:
+            del self._used[node]

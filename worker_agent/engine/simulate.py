@@ -1,0 +1,205 @@
+"""What would become of a workload here? Answered with the cycle's own functions on the live state.
+
+The hub asks this of every candidate cluster, what-if and explain of their own; the state stays as it is. A workload
+does not only need room: those that rank before it in the active queue take theirs first, so they are played out.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import IntEnum
+from typing import Final
+
+from worker_agent.api import names, timestamps
+from worker_agent.api.document import Document
+from worker_agent.api.meta import Key
+from worker_agent.api.workload import Workload
+from worker_agent.engine import (
+    activity,
+    admissibility,
+    admission,
+    conditions,
+    nomination,
+    quota,
+    resources,
+    workload_info,
+)
+from worker_agent.engine.cluster_queue import ClusterQueueRow
+from worker_agent.engine.conditions import Phase
+from worker_agent.engine.flavors import FlavorRequest
+from worker_agent.engine.modes import Mode
+from worker_agent.engine.nomination import Found, Search
+from worker_agent.engine.pending import PendingQueue
+from worker_agent.engine.policy import Policy
+from worker_agent.engine.preemption.search import NO_PREEMPTION, PreemptionSearch
+from worker_agent.engine.resources import Requests
+from worker_agent.engine.state import ClusterState
+from worker_agent.engine.tas.placement import NO_PLACEMENT, Placement
+from worker_agent.engine.workload_info import WorkloadRow
+
+PLAYED_OUT: Final = 64
+"""Workloads ahead that are played out; behind a longer active queue a workload waits."""
+
+_SECOND: Final = 10**6
+_HOPELESS: Final = (names.NO_MATCHING_FLAVOR, names.EXCEEDS_MAX_QUOTA, "")
+
+
+class Outlook(IntEnum):
+    """Smaller is better."""
+
+    FITS = 0
+    FITS_AFTER_PREEMPTION = 1
+    WAITS = 2
+    IMPOSSIBLE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """``reason`` is a constant of names, ``message`` says it to people."""
+
+    kind: Outlook
+    reason: str = ""
+    message: str = ""
+    cluster_queue: str = ""
+    assignment: Document | None = None
+    """``status.admission`` as it would be written; for FITS and FITS_AFTER_PREEMPTION."""
+    position: int | None = None
+    """Workloads that rank before it; for WAITS."""
+    demand_ahead: Requests = field(default_factory=dict)
+    """What those ask for in all."""
+    victims: tuple[Key, ...] = ()
+    lost_pod_seconds: int = 0
+    """Work that preempting the victims throws away."""
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        return tuple(part for part in self.message.split("; ") if part)
+
+
+def would_admit(
+    state: ClusterState,
+    workload: Workload,
+    policy: Policy,
+    now: datetime,
+    search: PreemptionSearch = NO_PREEMPTION,
+    placement: Placement = NO_PLACEMENT,
+) -> Verdict:
+    """The verdict on a workload if it were (or is) pending in its LocalQueue now. ``state`` is left as it was."""
+    row = workload_info.build(workload, state.shapes)
+    known = state.rows.get(row.key)
+    if known is not None and known.phase in (Phase.RESERVED, Phase.ADMITTED):
+        return Verdict(Outlook.FITS, names.QUOTA_RESERVED, f"Quota reserved in ClusterQueue {known.reserved_in}")
+    local_queue = state.local_queues.get(row.queue)
+    if local_queue is None:
+        return _impossible(names.MISCONFIGURED, f"LocalQueue {row.queue.name} doesn't exist")
+    queue = state.cluster_queues.get(local_queue.cluster_queue)
+    if queue is None:
+        return _impossible(names.MISCONFIGURED, f"ClusterQueue {local_queue.cluster_queue} doesn't exist")
+    judged = activity.local_queue_activity(local_queue, state.activity(queue.name))
+    if not judged.active or not state.schedulable(queue):
+        return _impossible(names.SUSPENDED, _inactive(local_queue.stopped, row, queue))
+    refused = admissibility.refusal(row, queue, state)
+    if refused is not None:
+        return _impossible(names.MISCONFIGURED, refused.message)
+    return _Question(state, queue, row, Search(search, placement), timestamps.micros(now)).answer()
+
+
+def _impossible(reason: str, message: str) -> Verdict:
+    return Verdict(Outlook.IMPOSSIBLE, reason, message)
+
+
+def _inactive(stopped: bool, row: WorkloadRow, queue: ClusterQueueRow) -> str:
+    return f"LocalQueue {row.queue.name} is inactive" if stopped else f"ClusterQueue {queue.name} is inactive"
+
+
+class _Question:
+    """One workload in one queue."""
+
+    def __init__(self, state: ClusterState, queue: ClusterQueueRow, row: WorkloadRow, search: Search, now: int) -> None:
+        self._state = state
+        self._queue = queue
+        self._row = row
+        self._search = search
+        self._now = now
+        self._pending: PendingQueue = state.pending[queue.name]
+
+    def answer(self) -> Verdict:
+        ahead = self._competitors()
+        with self._state.trial():
+            passed = self._play_out(ahead)
+            found = self._attempt(self._row)
+        mode = found.assignment.mode
+        if mode is Mode.NO_FIT and found.assignment.no_fit_reason in _HOPELESS:
+            reason = found.assignment.no_fit_reason or names.NO_MATCHING_FLAVOR
+            return Verdict(Outlook.IMPOSSIBLE, reason, found.assignment.message, self._queue.name)
+        if mode is Mode.FIT and passed:
+            return self._fits(found)
+        if mode is Mode.PREEMPT and found.targets and passed:
+            return self._fits_after_preemption(found)
+        return self._waits(found)
+
+    def _attempt(self, row: WorkloadRow) -> Found:
+        request = FlavorRequest(row, self._queue, self._state, self._now, *self._search, cycle=self._state.cycle)
+        return nomination.get_assignments(request)
+
+    def _competitors(self) -> list[WorkloadRow]:
+        mine = self._pending.order(self._row)
+        return [row for order, row in self._pending.competing() if order < mine and row.key != self._row.key]
+
+    def _play_out(self, ahead: list[WorkloadRow]) -> bool:
+        """Let those ahead take their room. Returns whether the workload gets its turn after them."""
+        for row in ahead[:PLAYED_OUT]:
+            if admissibility.refusal(row, self._queue, self._state) is not None:
+                if self._queue.strict:
+                    return False
+                continue
+            found = self._attempt(row)
+            if found.assignment.mode is Mode.FIT:
+                self._state.add_usage(self._queue, found.assignment.usage)
+            elif self._queue.strict:
+                return False
+        return len(ahead) <= PLAYED_OUT
+
+    # -- verdicts --------------------------------------------------------------------------------------------------
+
+    def _fits(self, found: Found) -> Verdict:
+        document = admission.document(self._queue.name, found.assignment)
+        message = f"Quota reserved in ClusterQueue {self._queue.name}"
+        return Verdict(Outlook.FITS, names.QUOTA_RESERVED, message, self._queue.name, document)
+
+    def _fits_after_preemption(self, found: Found) -> Verdict:
+        count = len(found.targets)
+        return Verdict(
+            Outlook.FITS_AFTER_PREEMPTION,
+            names.WAITING_FOR_PREEMPTED_WORKLOADS,
+            f"{found.assignment.message}. Pending the preemption of {count} workload(s)",
+            self._queue.name,
+            admission.document(self._queue.name, found.assignment),
+            victims=tuple(target.row.key for target in found.targets),
+            lost_pod_seconds=sum(self._lost(target.row) for target in found.targets),
+        )
+
+    def _lost(self, victim: WorkloadRow) -> int:
+        pods = sum(pod_set.count for pod_set in victim.pod_sets)
+        return pods * max(0, self._now - conditions.reservation_time(victim.workload, self._now)) // _SECOND
+
+    def _waits(self, found: Found) -> Verdict:
+        mine = self._pending.order(self._row)
+        before = [r for r in self._pending.waiting().rows() if r.key != self._row.key and self._pending.order(r) < mine]
+        demand = resources.total(pod_set.requests for row in before for pod_set in row.pod_sets)
+        message = found.assignment.message or f"{len(before)} workload(s) ahead in ClusterQueue {self._queue.name}"
+        return Verdict(
+            Outlook.WAITS,
+            found.assignment.no_fit_reason or names.WAITING_FOR_QUOTA,
+            message,
+            self._queue.name,
+            position=len(before),
+            demand_ahead=demand,
+        )
+
+
+def room_left(state: ClusterState, queue: ClusterQueueRow) -> Requests:
+    """What the ClusterQueue could still take over all its flavors, by resource."""
+    left: Requests = {}
+    for fr in queue.node.quotas:
+        left[fr[1]] = resources.plus(left.get(fr[1], 0), quota.exposed(queue.node, fr))
+    return left
