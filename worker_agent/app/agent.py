@@ -14,15 +14,18 @@ from typing import Any
 from worker_agent.api.frameworks import GVK
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.resource_type import WORKLOADS, ResourceType
-from worker_agent.app import kinds_served
+from worker_agent.app import job_surroundings, kinds_served
 from worker_agent.app.configuration import Configuration
+from worker_agent.app.webhook_service import WebhookService
 from worker_agent.controllers import in_use_finalizer, intake
+from worker_agent.controllers.ancestors import Ancestors
 from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.engine_thread import EngineTask, EngineThread
 from worker_agent.controllers.engine_work import Pacing
 from worker_agent.controllers.job_controller import OWNER_INDEX, JobController, JobWorld, owner_values
 from worker_agent.controllers.known_objects import KnownObjects
 from worker_agent.controllers.plan_writer import PlanWriter
+from worker_agent.controllers.queue_controllers import QueueControllers
 from worker_agent.controllers.workload_controller import WorkloadController
 from worker_agent.engine.plan import Plan
 from worker_agent.engine.state import ClusterState
@@ -34,6 +37,8 @@ from worker_agent.kube.events import EventRecorder
 from worker_agent.kube.informer import Informer, Keep, document
 from worker_agent.kube.lease import LeaderElection, LeaseTiming
 from worker_agent.kube.transport import Transport
+from worker_agent.validation import ValidationPolicy
+from worker_agent.webhooks import hooks
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +61,8 @@ class Surroundings:
     user_agent: str = "fedhub-agent"
     identity: str = "fedhub-agent"
     """Name of this replica in the leader election."""
+    webhooks: bool = True
+    """False leaves defaulting and validation to somebody else (tests of other parts)."""
 
 
 class Agent:
@@ -128,24 +135,37 @@ class Agent:
         )
         self.add(self.plan_writer.run)
         self.add(self.workloads.run)
-        guard_applier = self.applier("kueue")
-        for guard in in_use_finalizer.guards(self.known, guard_applier):
+        queue_applier = self.applier("kueue")
+        self.queues = QueueControllers(
+            self.known, self.engine, queue_applier, self.clock, on_activity=self.workloads.enqueue_cluster_queue
+        )
+        for controller in (self.queues.cluster_queues, self.queues.local_queues, self.queues.cohorts):
+            self.add(controller.run)
+        for guard in in_use_finalizer.guards(self.known, queue_applier):
             self.add(guard.start(self.clock).run)
         kinds = {name: KINDS[name] for name in configuration.settings.integrations.frameworks if name in KINDS}
-        followed: dict[GVK, ResourceType] = {}
-        world = JobWorld(self.client, self.known, configuration.jobs, self.clock, followed)
+        self.followed_kinds: dict[GVK, ResourceType] = {}
+        self.ancestors = Ancestors(self.client, self.known, configuration.jobs, self.followed_kinds)
+        world = JobWorld(self.known, configuration.jobs, self.clock, self.ancestors)
         for kind in kinds.values():
-            self.add(self._kind_work(kind, world, followed))
+            self.add(self._kind_work(kind, world))
         self.add(self.engine.run)
+        self.webhooks: WebhookService | None = None
+        if self.surroundings.webhooks:
+            surroundings = job_surroundings.reader(self.known, self.ancestors, configuration.jobs)
+            validation = ValidationPolicy.from_gates(configuration.gates)
+            table = hooks.table(validation, kinds.values(), surroundings)
+            self.webhooks = WebhookService(configuration, self.client, self.clock, table)
+            self.add_always(self.webhooks.run)
 
-    def _kind_work(self, kind: JobKind, world: JobWorld, followed: dict[GVK, ResourceType]) -> Work:
+    def _kind_work(self, kind: JobKind, world: JobWorld) -> Work:
         applier = self.applier(f"{kind.framework}-kueue-controller")
 
         async def work() -> None:
             await kinds_served.until_served(self.client, kind.resource, self.clock)
             source = Informer(self.client, kind.resource, document, keep=Keep.DECODED)
             self.known.follow(kind.resource, source)
-            followed[kind.resource.api_version, kind.resource.kind] = kind.resource
+            self.followed_kinds[kind.resource.api_version, kind.resource.kind] = kind.resource
             controller = JobController(kind, world, applier)
             async with asyncio.TaskGroup() as group:
                 group.create_task(source.run(), name=f"informer {kind.resource.plural}")
@@ -166,6 +186,8 @@ class Agent:
                 await stop.wait()
             finally:
                 await _cancelled([leading])
+                if self.webhooks is not None:
+                    await self.webhooks.stop()
                 await _cancelled(always)
                 await self._flush()
 
@@ -174,6 +196,9 @@ class Agent:
         seconds = timeout / 1e9 if timeout else DEFAULT_SYNC_SECONDS
         await intake.synced(self._informers.values(), seconds)
         log.info("all caches are in")
+        self.missing = "webhooks"
+        if self.webhooks is not None:
+            await self.webhooks.start()
         self.missing = ""
         self.ready.set()
         election = self.configuration.settings.leader_election

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from worker_agent.api.meta import Key
@@ -36,7 +37,7 @@ class Ask:
     """A question answered between two cycles. ``question(state, policy, now)``; ``answer(result, error)`` is called in
     the engine's thread with one of the two being None."""
 
-    question: Callable[[Any, Any, int], Any]
+    question: Callable[[Any, Any, datetime], Any]
     answer: Callable[[Any, BaseException | None], None]
 
 

@@ -8,6 +8,7 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, Protocol
 
 from worker_agent.controllers.engine_messages import Ask, Message
@@ -28,9 +29,11 @@ class Engine(Protocol):
     @property
     def view(self) -> EngineView: ...
 
+    def add_view_handler(self, handler: ViewHandler) -> None: ...
+
     def post(self, message: Message) -> None: ...
 
-    async def ask(self, question: Callable[[Any, Any, int], Any]) -> Any: ...
+    async def ask(self, question: Callable[[Any, Any, datetime], Any]) -> Any: ...
 
     async def run(self) -> None: ...
 
@@ -40,7 +43,7 @@ class _Base:
         self, state: ClusterState, policy: Policy, clock: Clock, *, on_plan: PlanHandler, pacing: Pacing | None = None
     ) -> None:
         self._inbox: deque[Message] = deque()
-        self._view = state.publish(0)
+        self._view = EngineView()
         self._on_plan = on_plan
         self._view_handlers: list[ViewHandler] = []
         self._view_announced = False
@@ -58,7 +61,7 @@ class _Base:
         self._inbox.append(message)
         self._wake()
 
-    async def ask(self, question: Callable[[Any, Any, int], Any]) -> Any:
+    async def ask(self, question: Callable[[Any, Any, datetime], Any]) -> Any:
         """The answer to ``question(state, policy, now)``, asked between two cycles. It must not change the state."""
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[Any] = loop.create_future()
@@ -129,7 +132,11 @@ class EngineThread(_Base):
         except BaseException as error:
             self._failure = error
         finally:
-            self._call_loop(lambda: self._ended and self._ended.set())
+            self._call_loop(self._ended_in_loop)
+
+    def _ended_in_loop(self) -> None:
+        if self._ended is not None:
+            self._ended.set()
 
     def _wake(self) -> None:
         with self._bell:

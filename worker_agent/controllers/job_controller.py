@@ -4,11 +4,9 @@ Watches (spec/jobs 10): the jobs of the kind, and Workloads, which lead to the j
 which that job controls in turn.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
-
-import msgspec
 
 from worker_agent.api import frameworks
 from worker_agent.api.document import Document
@@ -21,18 +19,16 @@ from worker_agent.api.resource_type import (
     RESOURCE_FLAVORS,
     WORKLOAD_PRIORITY_CLASSES,
     WORKLOADS,
-    ResourceType,
 )
 from worker_agent.api.workload import Workload
+from worker_agent.controllers.ancestors import Ancestors, owner_value
 from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.known_objects import KnownObjects
 from worker_agent.engine import job_ancestors, job_lifecycle
-from worker_agent.engine.job_ancestors import NO_ANCESTOR, Ancestry
+from worker_agent.engine.job_ancestors import NO_ANCESTOR, Lookup
 from worker_agent.engine.job_view import JobView
-from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.controller import Controller
-from worker_agent.kube.errors import NotFound
 from worker_agent.kube.informer import Event
 
 OWNER_INDEX = "owner"
@@ -55,19 +51,14 @@ def owner_values(item: Workload | Document) -> Iterable[str]:
         yield owner_value(item.metadata.namespace, controller.api_version, controller.kind, controller.name)
 
 
-def owner_value(namespace: str, api_version: str, kind: str, name: str) -> str:
-    return f"{namespace} {api_version} {kind} {name}"
-
-
 @dataclass(frozen=True, slots=True)
 class JobWorld:
-    """What all job controllers of one program share. ``kinds`` are those followed by an informer."""
+    """What all job controllers of one program share."""
 
-    client: Client
     known: KnownObjects
     policy: JobPolicy
     clock: Clock
-    kinds: Mapping[frameworks.GVK, ResourceType]
+    ancestors: Ancestors
 
 
 class JobController:
@@ -117,16 +108,16 @@ class JobController:
 
     async def _reconcile(self, key: Key) -> float | None:
         job = self._known.document(self.kind.resource, key)
-        parents = {} if job is None or self.kind.top_level else await self._fetch_ancestors(job)
-        view = self._view(key, parents)
+        lookup = None if job is None or self.kind.top_level else await self._world.ancestors.of(job)
+        view = self._view(key, lookup)
         intents = job_lifecycle.decide_to_rest(view, self._world.clock.now())
         return await self._applier.apply(intents)
 
-    def _view(self, key: Key, parents: Mapping[str, Document | None]) -> JobView:
+    def _view(self, key: Key, lookup: Lookup | None) -> JobView:
         """Everything is read in one turn of the loop, so that it shows one moment."""
         known, policy, resource = self._known, self._world.policy, self.kind.resource
         job = known.document(resource, key)
-        ancestry = self._ancestry(job, parents)
+        ancestry = NO_ANCESTOR if job is None or lookup is None else job_ancestors.search(job, lookup, policy)
         namespace = known.informer(NAMESPACES).get(Key("", key.namespace))
         return JobView(
             kind=self.kind,
@@ -160,43 +151,6 @@ class JobController:
     def _prebuilt_workload(self, job: Document | None, namespace: str) -> Document | None:
         name = prebuilt_name(job, self._world.policy) if job is not None else ""
         return self._known.document(WORKLOADS, Key(namespace, name)) if name else None
-
-    def _ancestry(self, job: Document | None, parents: Mapping[str, Document | None]) -> Ancestry:
-        if job is None or self.kind.top_level:
-            return NO_ANCESTOR
-
-        def lookup(api_version: str, kind: str, namespace: str, name: str) -> Document | None:
-            return parents.get(owner_value(namespace, api_version, kind, name))
-
-        return job_ancestors.search(job, lookup, self._world.policy)
-
-    async def _fetch_ancestors(self, job: Document) -> dict[str, Document | None]:
-        """The chain of owners, each from an informer where there is one, else from the server."""
-        found: dict[str, Document | None] = {}
-        namespace = job["metadata"].get("namespace", "")
-        current: Document | None = job
-        while current is not None and len(found) <= job_ancestors.MAX_DEPTH:
-            owner = job_ancestors.next_owner(current, self._world.policy)
-            if owner is None:
-                break
-            value = owner_value(namespace, owner["apiVersion"], owner["kind"], owner["name"])
-            if value in found:
-                break
-            current = found[value] = await self._fetch(owner, namespace)
-        return found
-
-    async def _fetch(self, owner: Document, namespace: str) -> Document | None:
-        gvk = frameworks.gvk_of(owner)
-        resource = self._world.kinds.get(gvk)
-        if resource is not None and self._known.follows(resource):
-            return self._known.document(resource, Key(namespace, owner["name"]))
-        group, _, version = gvk[0].rpartition("/")
-        unfollowed = resource or ResourceType(group, version, gvk[1], f"{gvk[1].lower()}s")
-        try:
-            document: Document = msgspec.json.decode(await self._world.client.get(unfollowed, owner["name"], namespace))
-        except NotFound:
-            return None
-        return document
 
 
 def _key(document: Document) -> Key:

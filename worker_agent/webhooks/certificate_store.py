@@ -4,7 +4,6 @@ import logging
 import ssl
 import tempfile
 from collections.abc import Sequence
-from datetime import timedelta
 from pathlib import Path
 
 import msgspec
@@ -18,9 +17,6 @@ from worker_agent.webhooks import certificates
 from worker_agent.webhooks.certificates import Bundle, CertificateError
 
 log = logging.getLogger(__name__)
-
-RECHECK = timedelta(hours=12)
-"""How often a replica looks whether another one has renewed the Secret."""
 
 WRITE_ATTEMPTS = 5
 
@@ -52,11 +48,6 @@ class CertificateStore:
             log.info("webhook certificates written to Secret %s/%s", self._namespace, self._name)
             return bundle
         raise Conflict(409, "Conflict", f"Secret {self._namespace}/{self._name} is being changed all the time")
-
-    def next_check(self, bundle: Bundle) -> float:
-        """Seconds until ``ensure`` should be called again."""
-        left = (certificates.renewal_time(bundle) - self._clock.now()).total_seconds()
-        return max(60.0, min(left, RECHECK.total_seconds()))
 
     async def _read(self) -> Document | None:
         try:

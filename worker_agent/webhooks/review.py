@@ -5,7 +5,7 @@ the message, to which the API server adds which webhook spoke.
 """
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,7 +41,7 @@ class Verdict:
     warnings: Sequence[str] = field(default_factory=tuple)
 
 
-Hook = Callable[[Review], Verdict]
+Hook = Callable[[Review], Awaitable[Verdict]]
 
 
 class ReviewError(ValueError):

@@ -1,15 +1,13 @@
 """The HTTPS server to which the API server sends its AdmissionReviews (aiohttp; own certificates, renewed in place)."""
 
-import asyncio
 import logging
 import ssl
 from collections.abc import Mapping
+from pathlib import Path
 
 from aiohttp import web
 
-from worker_agent.kube.clock import Clock
 from worker_agent.webhooks import certificate_store, review
-from worker_agent.webhooks.certificate_store import CertificateStore
 from worker_agent.webhooks.certificates import Bundle
 from worker_agent.webhooks.review import Hook, ReviewError, Verdict
 
@@ -40,6 +38,10 @@ class WebhookServer:
         """Present this certificate from the next connection on."""
         certificate_store.load(self._context, bundle)
 
+    def use_files(self, certificate: Path, key: Path) -> None:
+        """Present a certificate that somebody else manages. Raises OSError, ssl.SSLError where it cannot be read."""
+        self._context.load_cert_chain(certificate, key)
+
     async def start(self) -> None:
         app = web.Application(client_max_size=LARGEST_BODY)
         app.router.add_post("/{path:.*}", self._handle)
@@ -66,22 +68,8 @@ class WebhookServer:
         except ReviewError as error:
             return web.Response(status=400, text=f"{error}\n")
         try:
-            verdict = hook(question)
+            verdict = await hook(question)
         except Exception:
             log.exception("webhook %s failed on %s/%s", request.path, question.namespace, question.name)
             verdict = Verdict(errors=(f"internal error of webhook {request.path}; see the log of the agent",))
         return web.Response(body=review.answer(question, verdict), content_type="application/json")
-
-
-async def keep_certificates(store: CertificateStore, server: WebhookServer, bundle: Bundle, clock: Clock) -> None:
-    """Look for renewed certificates for as long as the server runs; a failed look is repeated a minute later."""
-    while True:
-        await clock.sleep(store.next_check(bundle))
-        try:
-            newest = await store.ensure()
-        except (ConnectionError, OSError, RuntimeError) as error:
-            log.warning("webhook certificates could not be checked: %s", error)
-            continue
-        if newest != bundle:
-            bundle = newest
-            await asyncio.to_thread(server.use, bundle)

@@ -1,0 +1,41 @@
+"""The agent as a program: ``run_agent`` from settings and a connection until it is told to stop."""
+
+import asyncio
+import os
+import socket
+
+from worker_agent.app import configuration
+from worker_agent.app.agent import Agent, Surroundings
+from worker_agent.app.health import HealthServer
+from worker_agent.kube.clock import Clock, SystemClock
+from worker_agent.kube.transport import Transport
+from worker_agent.settings import AgentSettings
+
+
+async def run_agent(
+    settings: AgentSettings, transport: Transport, stop: asyncio.Event, clock: Clock | None = None
+) -> None:
+    """Work until ``stop`` is set. Raises ConfigurationError and FeatureGateError for settings that cannot be served."""
+    agent = Agent(configuration.resolve(settings), Surroundings(transport, clock or SystemClock(), identity=identity()))
+    await serve(agent, stop)
+
+
+async def serve(agent: Agent, stop: asyncio.Event) -> None:
+    """Run an agent with its probes; the hub serves its own agent the same way."""
+    health = agent.configuration.settings.health
+    probes = HealthServer(
+        health.health_probe_bind_address,
+        liveness=health.liveness_endpoint_name,
+        readiness=health.readiness_endpoint_name,
+        ready=lambda: f"waiting for {agent.missing}" if agent.missing else "",
+    )
+    await probes.start()
+    try:
+        await agent.run(stop)
+    finally:
+        await probes.stop()
+
+
+def identity() -> str:
+    """This replica's name: the pod's, made unique for programs that share a machine."""
+    return f"{os.environ.get('POD_NAME') or socket.gethostname()}_{os.getpid()}"

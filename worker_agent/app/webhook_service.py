@@ -1,0 +1,107 @@
+"""The webhooks as part of the agent: certificates, server, configurations, in this order, and what keeps them fresh."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from worker_agent.api.resource_type import NAMESPACES
+from worker_agent.app.configuration import Configuration
+from worker_agent.kube.client import Client
+from worker_agent.kube.clock import Clock
+from worker_agent.kube.errors import AlreadyExists, ApiError
+from worker_agent.webhooks import configurations
+from worker_agent.webhooks.certificate_store import CertificateStore
+from worker_agent.webhooks.certificates import Bundle
+from worker_agent.webhooks.configurations import Configurations, Endpoint
+from worker_agent.webhooks.hooks import HookTable
+from worker_agent.webhooks.server import WebhookServer
+
+log = logging.getLogger(__name__)
+
+DEFAULT_CERT_DIR = "/tmp/k8s-webhook-server/serving-certs"
+INJECT_SECONDS = 60.0
+"""How often the CA is looked for in configurations that somebody else installs."""
+
+
+class WebhookService:
+    """``start`` returns when requests are answered and the API server knows where; ``run`` keeps it so."""
+
+    def __init__(self, configuration: Configuration, client: Client, clock: Clock, table: HookTable) -> None:
+        settings = configuration.settings
+        self._settings = settings
+        self._client = client
+        self._clock = clock
+        self._table = table
+        self._job_namespaces = configuration.job_namespaces
+        self._server = WebhookServer(table.hooks, settings.webhook.host, settings.webhook.port)
+        self._bundle: Bundle | None = None
+        management = settings.internal_cert_management
+        self._store = CertificateStore(client, clock, settings.namespace, management.webhook_secret_name, self._hosts())
+
+    @property
+    def port(self) -> int:
+        return self._server.port
+
+    def _hosts(self) -> list[str]:
+        host = urlsplit(self._settings.webhook.url).hostname
+        service = self._settings.internal_cert_management.webhook_service_name
+        names = [f"{service}.{self._settings.namespace}.svc"]
+        return [host, *names] if host else names
+
+    def _endpoint(self) -> Endpoint:
+        url = self._settings.webhook.url
+        if url.endswith(":0"):
+            url = f"{url.removesuffix(':0')}:{self.port}"
+        return Endpoint(url, self._settings.internal_cert_management.webhook_service_name, self._settings.namespace)
+
+    def _configurations(self) -> Configurations:
+        return Configurations(self._table.served, self._endpoint(), self._job_namespaces)
+
+    async def start(self) -> None:
+        """Raises ApiError, ConnectionError, OSError (port in use, unreadable certificate files)."""
+        if not self._settings.internal_cert_management.enable:
+            folder = Path(self._settings.webhook.cert_dir or DEFAULT_CERT_DIR)
+            await asyncio.to_thread(self._server.use_files, folder / "tls.crt", folder / "tls.key")
+            await self._server.start()
+            return
+        if self._settings.webhook.url:
+            await self._ensure_namespace()
+        self._bundle = await self._store.ensure()
+        await asyncio.to_thread(self._server.use, self._bundle)
+        await self._server.start()
+        await self._publish(self._bundle)
+
+    async def run(self) -> None:
+        """Renew certificates, and put the CA into configurations that appear later or were replaced."""
+        while True:
+            await self._clock.sleep(INJECT_SECONDS)
+            if self._bundle is None:
+                continue
+            try:
+                newest = await self._store.ensure()
+                if newest != self._bundle:
+                    self._bundle = newest
+                    await asyncio.to_thread(self._server.use, newest)
+                await self._publish(newest)
+            except (ApiError, ConnectionError) as error:
+                log.warning("webhook certificates could not be checked: %s", error)
+
+    async def stop(self) -> None:
+        await self._server.stop()
+
+    async def _publish(self, bundle: Bundle) -> None:
+        write: Callable[[Client, Configurations, bytes], Awaitable[None]] = (
+            configurations.install if self._settings.webhook.url else configurations.inject
+        )
+        await write(self._client, self._configurations(), bundle.ca_certificate)
+
+    async def _ensure_namespace(self) -> None:
+        name = self._settings.namespace
+        document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        try:
+            await self._client.create(NAMESPACES, document)
+        except AlreadyExists:
+            return
+        log.info("namespace %s created for the webhooks' certificates", name)

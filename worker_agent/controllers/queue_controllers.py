@@ -1,0 +1,116 @@
+"""Controllers of ClusterQueue, LocalQueue and Cohort: status from the engine's view once a second, and finalizers."""
+
+from collections.abc import Callable
+
+from worker_agent.api.cluster_queue import ClusterQueue
+from worker_agent.api.cohort import Cohort
+from worker_agent.api.local_queue import LocalQueue
+from worker_agent.api.meta import Key
+from worker_agent.api.resource_type import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES
+from worker_agent.controllers.applier import Applier
+from worker_agent.controllers.engine_thread import Engine
+from worker_agent.controllers.in_use_finalizer import finalizer_intents
+from worker_agent.controllers.known_objects import KnownObjects
+from worker_agent.engine import queue_status
+from worker_agent.engine.view import EMPTY, EngineView
+from worker_agent.kube.clock import Clock
+from worker_agent.kube.controller import Controller
+from worker_agent.kube.informer import Event, Informer
+
+REFRESH_SECONDS = 1.0
+"""Status refreshes of one object are gathered for so long."""
+
+VIEWS_UNTIL_KNOWN = 2
+"""The engine may be publishing while a change arrives; the view after that one has it."""
+
+LOCAL_QUEUE_INDEX = "status of cluster queue"
+
+
+class QueueControllers:
+    """All three, because one view feeds them. ``on_activity(name)`` hears of ClusterQueues that started or stopped."""
+
+    def __init__(
+        self,
+        known: KnownObjects,
+        engine: Engine,
+        applier: Applier,
+        clock: Clock,
+        *,
+        on_activity: Callable[[str], None] = lambda name: None,
+    ) -> None:
+        self._known = known
+        self._engine = engine
+        self._applier = applier
+        self._on_activity = on_activity
+        self._seen: EngineView = EMPTY
+        self._fresh_local_queues: dict[Key, int] = {}
+        self._local_queues: Informer[LocalQueue] = known.informer(LOCAL_QUEUES)
+        self._local_queues.add_index(LOCAL_QUEUE_INDEX, lambda queue: (queue.spec.cluster_queue,))
+        self.cluster_queues: Controller[Key] = Controller("clusterqueue", self._cluster_queue, workers=5, clock=clock)
+        self.local_queues: Controller[Key] = Controller("localqueue", self._local_queue, workers=5, clock=clock)
+        self.cohorts: Controller[Key] = Controller("cohort", self._cohort, clock=clock)
+        self._local_queues.add_handler(self._local_queue_changed)
+        known.informer(CLUSTER_QUEUES).add_handler(self._cluster_queue_changed)
+        known.informer(COHORTS).add_handler(self._cohort_changed)
+        engine.add_view_handler(self._view_changed)
+
+    def _cluster_queue_changed(self, event: Event[ClusterQueue]) -> None:
+        if event.new is not None:
+            self.cluster_queues.enqueue(event.key)
+
+    def _local_queue_changed(self, event: Event[LocalQueue]) -> None:
+        if event.new is None or (event.old is not None and event.old.spec == event.new.spec):
+            return
+        self._fresh_local_queues[event.key] = 0
+
+    def _cohort_changed(self, event: Event[Cohort]) -> None:
+        if event.new is not None:
+            self.cohorts.enqueue(event.key)
+
+    def _view_changed(self, view: EngineView) -> None:
+        """Pictures that did not change are the same objects in both views."""
+        before, self._seen = self._seen, view
+        for name in {*before.cluster_queues, *view.cluster_queues}:
+            old, new = before.cluster_queues.get(name), view.cluster_queues.get(name)
+            if old is new:
+                continue
+            turned = old is None or new is None or old.activity != new.activity
+            # A queue that starts, stops or goes is told of at once; figures can wait.
+            delay = 0.0 if turned else REFRESH_SECONDS
+            self.cluster_queues.enqueue(Key("", name), delay)
+            for queue in self._local_queues.by_index(LOCAL_QUEUE_INDEX, name):
+                self.local_queues.enqueue(queue.metadata.key, delay)
+            if turned:
+                self._on_activity(name)
+        self._look_at_fresh_local_queues()
+        for name in {*before.cohort_shares, *view.cohort_shares}:
+            if before.cohort_shares.get(name) != view.cohort_shares.get(name):
+                self.cohorts.enqueue(Key("", name), REFRESH_SECONDS)
+
+    def _look_at_fresh_local_queues(self) -> None:
+        """The first view after a change may still be of before; the second one knows it."""
+        for key, views in list(self._fresh_local_queues.items()):
+            self.local_queues.enqueue(key)
+            if views + 1 < VIEWS_UNTIL_KNOWN:
+                self._fresh_local_queues[key] = views + 1
+            else:
+                del self._fresh_local_queues[key]
+
+    async def _cluster_queue(self, key: Key) -> float | None:
+        document = self._known.document(CLUSTER_QUEUES, key)
+        if document is None:
+            return None
+        picture = self._engine.view.cluster_queues.get(key.name)
+        status = [] if picture is None else [queue_status.cluster_queue(picture)]
+        in_use = not queue_status.may_go(picture)
+        return await self._applier.apply([*status, *finalizer_intents(CLUSTER_QUEUES, document, in_use)])
+
+    async def _local_queue(self, key: Key) -> float | None:
+        picture = self._engine.view.local_queue(key)
+        if picture is None:
+            return None
+        return await self._applier.apply([queue_status.local_queue(picture)])
+
+    async def _cohort(self, key: Key) -> float | None:
+        share = self._engine.view.cohort_shares.get(key.name)
+        return await self._applier.apply([queue_status.cohort(key.name, share)])
