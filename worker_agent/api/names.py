@@ -130,6 +130,9 @@ WAITING_FOR_REPLACEMENT_PODS: Final = "WaitingForReplacementPods"
 ACTIVE: Final = "Active"
 """Condition of ClusterQueues, LocalQueues, AdmissionChecks and MultiKueueClusters."""
 
+DISPATCHED: Final = "fedhub.dev/Dispatched"
+"""On a manager's Workload: which cluster was chosen and why, with what was found of every other candidate."""
+
 # Reasons of QuotaReserved=False
 WAITING_FOR_QUOTA: Final = "WaitingForQuota"
 NO_MATCHING_FLAVOR: Final = "NoMatchingFlavor"

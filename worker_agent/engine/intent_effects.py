@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from worker_agent.api import names
 from worker_agent.api.document import Document
 from worker_agent.engine.intents import (
     ADMISSION_MANAGER,
@@ -31,6 +32,7 @@ ADMISSION_CONDITIONS: Final = (
     "Requeued",
     "DeactivationTarget",
     "BlockedOnPreemptionGates",
+    names.DISPATCHED,
 )
 ADMISSION_FIELDS: Final = (
     "admission",
