@@ -9,7 +9,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from hub.local.apiserver.schema import defaulting, patch_error, pruning, server_side_apply, strategic_merge, tables
+from hub.local.apiserver.schema import (
+    defaulting,
+    patch_error,
+    pruning,
+    published_schemas,
+    server_side_apply,
+    strategic_merge,
+    tables,
+)
 from hub.local.apiserver.schema.custom_kind import CustomKind
 from hub.local.apiserver.schema.field_errors import FieldError
 from hub.local.apiserver.schema.node import OBJECT_META, BuiltinNodes, Node
@@ -40,6 +48,7 @@ class SchemaRegistry:
         self._names = _names_by_kind(data.schemas)
         self._with_status = _kinds_with_status(data.discovery)
         self._custom: dict[GVK, CustomKind] = {}
+        self._documents: dict[tuple[str, str], Document | None] = {}
 
     def add_crd(self, crd: Document) -> None:
         """Take up every version of a CRD, replacing what was known of it.
@@ -65,6 +74,7 @@ class SchemaRegistry:
     def remove_crd(self, crd: Document) -> None:
         """Forget every version of a CRD; unknown ones are ignored."""
         group, kind = crd["spec"]["group"], crd["spec"]["names"]["kind"]
+        self._documents = {key: made for key, made in self._documents.items() if key[0] != group}
         self._custom = {gvk: known for gvk, known in self._custom.items() if (gvk.group, gvk.kind) != (group, kind)}
 
     def schema(self, gvk: GVK) -> Node:
@@ -110,6 +120,19 @@ class SchemaRegistry:
         """The managedFields of ``new`` after a create (``old`` is None), update or patch that was not an apply."""
         typing = self._typing(gvk, subresource)
         return server_side_apply.track_update(old, new, typing, (manager, subresource), now)
+
+    def openapi_v3(self, group: str, version: str) -> Document | None:
+        """The OpenAPI v3 document of a group version, None for one that is not known. Kept until a CRD changes."""
+        key = (group, version)
+        if key not in self._documents:
+            crds = [
+                (kind.crd, kind.version)
+                for gvk, kind in sorted(self._custom.items())
+                if (gvk.group, gvk.version) == key
+            ]
+            made = published_schemas.custom(group, version, crds) if crds else published_schemas.builtin(group, version)
+            self._documents[key] = made
+        return self._documents[key]
 
     def _typing(self, gvk: GVK, subresource: str) -> Typing:
         def node_of(api_version: str) -> Node:
