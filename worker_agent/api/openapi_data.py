@@ -17,13 +17,19 @@ REFERENCE_PREFIX = "#/components/schemas/"
 
 
 class OpenApiData(msgspec.Struct, rename="camel"):
-    """``schemas`` by OpenAPI name, in OpenAPI v3 form with references; treat everything as frozen."""
+    """``schemas`` by OpenAPI name, in OpenAPI v3 form with references; treat everything as frozen.
+
+    ``go_fields`` gives, by OpenAPI name and field, the Go type and the ``omitempty``/``omitzero`` of its tag;
+    ``columns`` the printed columns by kind.
+    """
 
     kubernetes_version: str
     source: str
     group_versions: dict[str, dict[str, list[str]]]
     discovery: list[dict[str, Any]]
     schemas: dict[str, dict[str, Any]]
+    go_fields: dict[str, dict[str, str]]
+    columns: dict[str, list[dict[str, Any]]]
 
 
 @cache
