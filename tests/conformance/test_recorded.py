@@ -18,6 +18,7 @@ PROMISED = {
     "conformance/cache/TestClusterQueueUsage.jsonl": (),
     "conformance/cache/TestLocalQueueUsage.jsonl": (),
     "conformance/cache/TestClusterQueueReadiness.jsonl": (),
+    "conformance/multikueue": (),
     "conformance/jobs/job.*.jsonl": ("elastic", "topology"),
 }
 """Path below ``shared`` -> words of which a reason for skipping must contain one."""

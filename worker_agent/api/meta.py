@@ -11,8 +11,8 @@ import msgspec
 
 from worker_agent.api.schema import CONDITION_REASON, QUALIFIED_NAME, Crd, Field, Int64
 
-Quantity = str | int
-"""A Kubernetes quantity as it stands in JSON: a string such as "500m", or a bare integer."""
+Quantity = str | int | float
+"""A Kubernetes quantity as it stands in JSON: a string such as "500m", or a bare number."""
 
 
 class View(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):

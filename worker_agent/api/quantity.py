@@ -43,32 +43,32 @@ _FORMAT_WRONG: Final = "quantities must match the regular expression '^([+-]?[0-
 _SUFFIX_WRONG: Final = "unable to parse quantity's suffix"
 
 
-def parse(quantity: Quantity | float) -> Fraction:
+def parse(quantity: Quantity) -> Fraction:
     """The exact value. Raises QuantityError."""
     return Fraction(nanos(quantity), _NANO)
 
 
-def nanos(quantity: Quantity | float) -> int:
+def nanos(quantity: Quantity) -> int:
     """The exact value in billionths, the smallest part a quantity can hold. Raises QuantityError."""
     return _read(quantity)[0]
 
 
-def milli(quantity: Quantity | float) -> int:
+def milli(quantity: Quantity) -> int:
     """Thousandths, rounded away from zero and clamped to int64. Raises QuantityError."""
     return _scaled(quantity, 10**6)
 
 
-def units(quantity: Quantity | float) -> int:
+def units(quantity: Quantity) -> int:
     """Whole units, rounded away from zero and clamped to int64. Raises QuantityError."""
     return _scaled(quantity, _NANO)
 
 
-def value(resource: str, quantity: Quantity | float) -> int:
+def value(resource: str, quantity: Quantity) -> int:
     """The engine's integer for this resource: milli-units of cpu, whole units of the rest. Raises QuantityError."""
     return _scaled(quantity, 10**6 if resource == CPU else _NANO)
 
 
-def compare(left: Quantity | float, right: Quantity | float) -> int:
+def compare(left: Quantity, right: Quantity) -> int:
     """Negative, zero or positive, as left is less than, equal to or greater than right. Raises QuantityError."""
     return nanos(left) - nanos(right)
 
@@ -81,18 +81,18 @@ def format_value(resource: str, number: int) -> str:
     return _print(number * _NANO, "BinarySI" if binary else "DecimalSI")
 
 
-def canonical(quantity: Quantity | float) -> str:
+def canonical(quantity: Quantity) -> str:
     """The one way apimachinery prints this value: no fraction, the largest suffix that keeps it whole."""
     return _print(*_read(quantity))
 
 
-def _scaled(quantity: Quantity | float, divisor: int) -> int:
+def _scaled(quantity: Quantity, divisor: int) -> int:
     amount = _read(quantity)[0]
     scaled = -(-amount // divisor) if amount >= 0 else amount // divisor
     return max(-MAX_INT64 - 1, min(MAX_INT64, scaled))
 
 
-def _read(quantity: Quantity | float) -> tuple[int, Form]:
+def _read(quantity: Quantity) -> tuple[int, Form]:
     if isinstance(quantity, str):
         return _read_text(quantity)
     if isinstance(quantity, bool) or quantity is None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from worker_agent.api import quantity
+from worker_agent.api.meta import Quantity
 from worker_agent.api.pod import LimitRange, LimitRangeItem
 from worker_agent.engine.pod_requests import ContainerRequests, Nanos, PodRequests
 
@@ -34,7 +35,7 @@ class Bounds:
             self.default_request.setdefault(name, amount)
 
 
-def _nanos(quantities: dict[str, str | int] | None) -> Iterator[tuple[str, int]]:
+def _nanos(quantities: dict[str, Quantity] | None) -> Iterator[tuple[str, int]]:
     for name, amount in (quantities or {}).items():
         yield name, quantity.nanos(amount)
 
