@@ -7,26 +7,33 @@ The hub is built of the same ``Agent`` on the manager cluster: it adds work of i
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from worker_agent.api.frameworks import GVK
 from worker_agent.api.job_kind import JobKind
-from worker_agent.api.resource_type import WORKLOADS, ResourceType
+from worker_agent.api.meta import Key
+from worker_agent.api.resource_type import CLUSTER_CAPACITIES, LOCAL_QUEUES, WORKLOADS, ResourceType
+from worker_agent.api.workload import Workload
 from worker_agent.app import job_surroundings, kinds_served
 from worker_agent.app.configuration import Configuration
+from worker_agent.app.view_metrics import ViewCollector
 from worker_agent.app.webhook_service import WebhookService
 from worker_agent.controllers import in_use_finalizer, intake
 from worker_agent.controllers.ancestors import Ancestors
 from worker_agent.controllers.applier import Applier
+from worker_agent.controllers.capacity_publisher import CapacityPublisher
 from worker_agent.controllers.engine_thread import EngineTask, EngineThread
 from worker_agent.controllers.engine_work import Pacing
 from worker_agent.controllers.job_controller import OWNER_INDEX, JobController, JobWorld, owner_values
 from worker_agent.controllers.known_objects import KnownObjects
 from worker_agent.controllers.plan_writer import PlanWriter
+from worker_agent.controllers.priority_class_controller import PriorityClassController
 from worker_agent.controllers.queue_controllers import QueueControllers
 from worker_agent.controllers.workload_controller import WorkloadController
+from worker_agent.controllers.workload_metrics import WorkloadMetrics
 from worker_agent.engine.plan import Plan
 from worker_agent.engine.state import ClusterState
 from worker_agent.jobs import KINDS
@@ -37,6 +44,7 @@ from worker_agent.kube.events import EventRecorder
 from worker_agent.kube.informer import Informer, Keep, document
 from worker_agent.kube.lease import LeaderElection, LeaseTiming
 from worker_agent.kube.transport import Transport
+from worker_agent.metrics import AgentMetrics
 from worker_agent.validation import ValidationPolicy
 from worker_agent.webhooks import hooks
 
@@ -65,6 +73,10 @@ class Surroundings:
     """False leaves defaulting and validation to somebody else (tests of other parts)."""
 
 
+class LeadershipLost(Exception):
+    """Another replica leads now. The caches and queues here are those of a leader: start afresh."""
+
+
 class Agent:
     """Everything is wired when it is made; nothing runs before ``run``."""
 
@@ -77,9 +89,12 @@ class Agent:
         budget = RateBudget(self.clock, connection.qps or -1.0, max(1, connection.burst))
         self.client = Client(surroundings.transport, self.clock, budget=budget, user_agent=surroundings.user_agent)
         self.known = KnownObjects()
+        self.metrics = self._metrics()
         self.ready = asyncio.Event()
         self.missing = "caches"
         """What still has to come before the agent is ready; empty when it is."""
+        self._stopping = False
+        self._lost = asyncio.Event()
         self._recorders: dict[str, EventRecorder] = {}
         self._leading: list[Work] = []
         self._always: list[Work] = []
@@ -92,6 +107,15 @@ class Agent:
         for resource, source in self._informers.items():
             self._follow(resource, source)
         self.informer(WORKLOADS).add_index(OWNER_INDEX, owner_values)
+        WorkloadMetrics(self.informer(WORKLOADS), self.informer(LOCAL_QUEUES), self.metrics)
+        self.metrics.registry.register(
+            ViewCollector(
+                lambda: self.engine.view,
+                self.metrics.role,
+                local_queues=_local_queue_metrics(configuration),
+                resources=settings.metrics.enable_cluster_queue_resources,
+            )
+        )
         self._wire()
 
     def informer(self, resource: ResourceType) -> Informer[Any]:
@@ -133,6 +157,9 @@ class Agent:
         self.workloads = WorkloadController(
             self.known, self.engine, self.applier("kueue-workload-controller"), configuration.rules, self.clock
         )
+        priorities = PriorityClassController(self.known, self.applier("kueue-workload-controller"), self.clock)
+        self.add(priorities.run)
+        self.add(partial(self._publish_capacity, self.applier("fedhub-agent")))
         self.add(self.plan_writer.run)
         self.add(self.workloads.run)
         queue_applier = self.applier("kueue")
@@ -174,22 +201,53 @@ class Agent:
 
         return work
 
+    async def _publish_capacity(self, applier: Applier) -> None:
+        await kinds_served.until_served(self.client, CLUSTER_CAPACITIES, self.clock)
+        source = Informer(self.client, CLUSTER_CAPACITIES, document, keep=Keep.DECODED)
+        self.known.follow(CLUSTER_CAPACITIES, source)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(source.run(), name="informer clustercapacities")
+            await source.synced.wait()
+            frameworks = self.configuration.settings.integrations.frameworks
+            publisher = CapacityPublisher(self.known, self.engine, applier, self.clock, frameworks)
+            await publisher.run()
+
+    def _metrics(self) -> AgentMetrics:
+        role = "leader" if self.configuration.settings.leader_election.leader_elect else "standalone"
+        return AgentMetrics(role=role, local_queues=_local_queue_metrics(self.configuration))
+
     def _plan_made(self, plan: Plan, seconds: float) -> None:
+        self.metrics.cycle(bool(plan.admissions), seconds)
+        for name, count in plan.preemption_skips.items():
+            self.metrics.preemption_skips(name, count)
+        for step in plan.preemptions:
+            preemptor = self.known.informer(WORKLOADS).get(step.preemptor)
+            self.metrics.preempted(self._cluster_queue_of(preemptor), step.reason)
         self.plan_writer.take(plan)
+
+    def _cluster_queue_of(self, workload: Workload | None) -> str:
+        if workload is None:
+            return ""
+        queue = self.known.informer(LOCAL_QUEUES).get(Key(workload.metadata.namespace, workload.spec.queue_name))
+        return "" if queue is None else str(queue.spec.cluster_queue)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until ``stop`` is set, then stop in good order. Raises what ended any part, as an exception group."""
         async with asyncio.TaskGroup() as group:
             always = [group.create_task(_forever(work)) for work in self._always]
             leading = group.create_task(self._start(), name="agent")
+            ends = [asyncio.ensure_future(event.wait()) for event in (stop, self._lost)]
             try:
-                await stop.wait()
+                await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+                self._stopping = True
             finally:
-                await _cancelled([leading])
+                await _cancelled([leading, *ends])
                 if self.webhooks is not None:
                     await self.webhooks.stop()
                 await _cancelled(always)
                 await self._flush()
+        if self._lost.is_set():
+            raise LeadershipLost("another replica leads now; start this one again")
 
     async def _start(self) -> None:
         timeout = self.configuration.settings.controller.cache_sync_timeout
@@ -220,9 +278,14 @@ class Agent:
         await lease.run(self._lead)
 
     async def _lead(self) -> None:
-        async with asyncio.TaskGroup() as group:
-            for work in self._leading:
-                group.create_task(_forever(work))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for work in self._leading:
+                    group.create_task(_forever(work))
+        except asyncio.CancelledError:
+            if not self._stopping:
+                self._lost.set()
+            raise
 
     async def _flush(self) -> None:
         with contextlib.suppress(TimeoutError, ConnectionError, OSError):
@@ -231,11 +294,17 @@ class Agent:
                     await recorder.flush()
 
 
+def _local_queue_metrics(configuration: Configuration) -> bool:
+    """On unless the gate is off, or the stanza is given without ``enable``."""
+    stanza = configuration.settings.metrics.local_queue_metrics
+    return configuration.gates["LocalQueueMetrics"] and (stanza is None or stanza.enable)
+
+
 async def _forever(work: Work) -> None:
     await work()
 
 
-async def _cancelled(tasks: list[asyncio.Task[None]]) -> None:
+async def _cancelled(tasks: Sequence[asyncio.Future[Any]]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

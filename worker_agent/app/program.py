@@ -7,6 +7,7 @@ import socket
 from worker_agent.app import configuration
 from worker_agent.app.agent import Agent, Surroundings
 from worker_agent.app.health import HealthServer
+from worker_agent.app.metrics_server import MetricsServer, WriteCounts
 from worker_agent.kube.clock import Clock, SystemClock
 from worker_agent.kube.transport import Transport
 from worker_agent.settings import AgentSettings
@@ -29,10 +30,14 @@ async def serve(agent: Agent, stop: asyncio.Event) -> None:
         readiness=health.readiness_endpoint_name,
         ready=lambda: f"waiting for {agent.missing}" if agent.missing else "",
     )
+    counts = WriteCounts(agent.client.writes, agent.metrics.written)
+    exporter = MetricsServer(agent.configuration.settings.metrics.bind_address, agent.metrics.registry, counts.update)
     await probes.start()
     try:
+        await exporter.start()
         await agent.run(stop)
     finally:
+        await exporter.stop()
         await probes.stop()
 
 

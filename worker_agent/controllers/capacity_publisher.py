@@ -1,0 +1,76 @@
+"""Publishes the ClusterCapacity named ``this``: what the hub knows of this cluster beyond its Kueue objects.
+
+Written when it says something new, at most every five seconds; an idle cluster costs no writes.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+from worker_agent.api import names
+from worker_agent.api.document import Document
+from worker_agent.api.meta import Key
+from worker_agent.api.resource_type import CLUSTER_CAPACITIES
+from worker_agent.controllers.applier import Applier
+from worker_agent.controllers.engine_thread import Engine
+from worker_agent.controllers.known_objects import KnownObjects
+from worker_agent.engine import capacity
+from worker_agent.engine.intents import ApplyStatus, CreateObject
+from worker_agent.engine.view import EngineView
+from worker_agent.kube.clock import Clock
+from worker_agent.kube.controller import Controller
+
+INTERVAL_SECONDS = 5.0
+FIELD_MANAGER = "fedhub-agent"
+KEY = Key("", names.CLUSTER_CAPACITY_NAME)
+_TOLD_ALWAYS = "reportedAt"
+"""The one field that is new in every report and no reason to write one."""
+
+
+class CapacityPublisher:
+    """Make it once ClusterCapacity is followed in ``known``; ``integrations`` are the job kinds served here."""
+
+    def __init__(
+        self, known: KnownObjects, engine: Engine, applier: Applier, clock: Clock, integrations: Sequence[str]
+    ) -> None:
+        self._known = known
+        self._engine = engine
+        self._applier = applier
+        self._clock = clock
+        self._integrations = tuple(integrations)
+        self._written_at = float("-inf")
+        self.controller: Controller[Key] = Controller("clustercapacity", self._publish, clock=clock)
+        engine.add_view_handler(self._view_changed)
+        self.controller.enqueue(KEY)
+
+    async def run(self) -> None:
+        await self.controller.run()
+
+    def _view_changed(self, view: EngineView) -> None:
+        wait = self._written_at + INTERVAL_SECONDS - self._clock.monotonic()
+        self.controller.enqueue(KEY, max(0.0, wait))
+
+    async def _publish(self, key: Key) -> float | None:
+        status: Document = await self._engine.ask(partial(capacity.report, integrations=self._integrations))
+        present = self._known.document(CLUSTER_CAPACITIES, key)
+        if present is not None and _news(present.get("status") or {}) == _news(status):
+            return None
+        self._written_at = self._clock.monotonic()
+        if present is None:
+            document: Document = {
+                "apiVersion": CLUSTER_CAPACITIES.api_version,
+                "kind": CLUSTER_CAPACITIES.kind,
+                "metadata": {"name": key.name},
+            }
+            create = CreateObject(
+                resource=CLUSTER_CAPACITIES, document=document, field_manager=FIELD_MANAGER, may_exist=True
+            )
+            await self._applier.apply([create])
+        gone = {name: None for name in ((present or {}).get("status") or {}) if name not in status}
+        change = ApplyStatus(
+            resource=CLUSTER_CAPACITIES, key=key, field_manager=FIELD_MANAGER, fields={**gone, **status}, strict=False
+        )
+        return await self._applier.apply([change])
+
+
+def _news(status: Document) -> Document:
+    return {name: value for name, value in status.items() if name != _TOLD_ALWAYS}
