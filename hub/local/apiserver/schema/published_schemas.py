@@ -23,7 +23,7 @@ def builtin(group: str, version: str) -> Document | None:
 
 
 def _builtin_resources(group: str, version: str, schemas: Mapping[str, Any]) -> Iterator[Served]:
-    names = {}
+    names: dict[str, str] = {}
     for name, schema in schemas.items():
         for kind in schema.get("x-kubernetes-group-version-kind", ()):
             if kind["group"] == group and kind["version"] == version:

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from hub.local.apiserver.schema import (
+    builtin_columns,
     defaulting,
     patch_error,
     pruning,
@@ -156,9 +157,8 @@ class SchemaRegistry:
     def table(self, gvk: GVK, documents: Sequence[Document], now: datetime) -> Document:
         """The objects as kubectl's columns."""
         custom = self._custom.get(gvk)
-        if custom is None:
-            raise KeyError(gvk)
-        return tables.table(custom.columns, documents, now)
+        columns = custom.columns if custom is not None else builtin_columns.of_kind(gvk.kind)
+        return tables.table(columns, documents, now)
 
 
 def _names_by_kind(schemas: dict[str, dict[str, Any]]) -> dict[GVK, str]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from hub.local.apiserver.schema import pod_columns
 from hub.local.apiserver.schema.custom_columns import Columns
 from worker_agent.api.document import Document
 
@@ -14,10 +15,18 @@ def table(columns: Columns, documents: Sequence[Document], now: datetime) -> Doc
         "apiVersion": "meta.k8s.io/v1",
         "metadata": {},
         "columnDefinitions": list(columns.definitions),
-        "rows": [
-            {"cells": columns.cells(document, now), "object": partial_metadata(document)} for document in documents
-        ],
+        "rows": [_row(columns, document, now) for document in documents],
     }
+
+
+def _row(columns: Columns, document: Document, now: datetime) -> Document:
+    row: Document = {"cells": columns.cells(document, now)}
+    if document.get("kind") == "Pod":
+        conditions = pod_columns.conditions(document)
+        if conditions:
+            row["conditions"] = conditions
+    row["object"] = partial_metadata(document)
+    return row
 
 
 def partial_metadata(document: Document) -> Document:
