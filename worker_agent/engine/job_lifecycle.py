@@ -7,6 +7,7 @@ those before it did.
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import Final
 
 from worker_agent.api import names
 from worker_agent.api.document import Document, at
@@ -25,12 +26,15 @@ from worker_agent.engine.intents import (
     RECLAIMABLE_PODS_MANAGER,
     ApplyStatus,
     Intent,
+    RecordEvent,
     RequeueAfter,
     RetryWithError,
     SetCondition,
 )
 from worker_agent.engine.job_pass import JobPass
 from worker_agent.engine.job_view import WRITES, JobView
+
+FINISHED_WORKLOAD: Final = "FinishedWorkload"
 
 Step = Callable[[JobPass], bool]
 """Does what is due; True ends the decision."""
@@ -48,7 +52,8 @@ def decide(view: JobView, now: datetime) -> list[Intent]:
 def decide_to_rest(view: JobView, now: datetime, rounds: int = 8) -> list[Intent]:
     """Decide again on the outcome until nothing more is to be written, so that each object is written once.
 
-    A retry ends it: its cause is a state that the API server has to reach first.
+    A retry ends it: its cause is a state that the API server has to reach first. Every look at a finished job says so
+    again; without a write there is nothing to tell.
     """
     intents: list[Intent] = []
     for number in range(rounds):
@@ -57,11 +62,17 @@ def decide_to_rest(view: JobView, now: datetime, rounds: int = 8) -> list[Intent
         if number and not writes:
             # Nothing left to write: what is said again was said before, only wishes for later count.
             return intents + [intent for intent in made if isinstance(intent, RequeueAfter | RetryWithError)]
-        intents += made
-        if not writes or isinstance(made[-1], RetryWithError):
+        if not writes:
+            made = [intent for intent in made if not _says_finished(intent)]
+        intents += [intent for intent in made if not (isinstance(intent, RecordEvent) and intent in intents)]
+        if not writes or isinstance(intents[-1], RetryWithError):
             break
         view = view.after(writes, now)
     return intents
+
+
+def _says_finished(intent: Intent) -> bool:
+    return isinstance(intent, RecordEvent) and intent.reason == FINISHED_WORKLOAD
 
 
 def _gone(run: JobPass) -> bool:
@@ -117,15 +128,13 @@ def _workload_finished(run: JobPass) -> bool:
     if workload is None or not workload_status.is_true(workload, names.FINISHED):
         return False
     run.finalize_job()
-    # Said once: the finalizer goes with it.
-    if names.IN_USE_FINALIZER in at(workload, ("metadata", "finalizers"), []):
-        _declare_finished(run, workload)
+    _declare_finished(run, workload)
     run.drop_finalizer(workload)
     return True
 
 
 def _declare_finished(run: JobPass, workload: Document) -> None:
-    run.event("FinishedWorkload", f"Workload '{workload_status.key_of(workload)}' is declared finished")
+    run.event(FINISHED_WORKLOAD, f"Workload '{workload_status.key_of(workload)}' is declared finished")
 
 
 def _workload_deleted(run: JobPass) -> bool:
