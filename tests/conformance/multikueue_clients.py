@@ -43,7 +43,9 @@ async def _reconciled(case: Document) -> list[str]:
 
 def remote_clients(case: Document) -> list[str]:
     """TestUpdateConfig: one reconcile of a MultiKueueCluster."""
-    return asyncio.run(_reconciled(case))
+    # With a loop of its own made here, the one that pytest-asyncio has set for the thread stays as it is.
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+        return runner.run(_reconciled(case))
 
 
 _DEPRECATION = {"message": kubeconfig_path.DEPRECATED_USAGE, "reason": "DeprecatedPathUsage", "type": "Warning"}
