@@ -11,8 +11,8 @@ from worker_agent.api.document import Document, put
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.meta import Key
 from worker_agent.api.resource_flavor import ResourceFlavor
-from worker_agent.engine import job_workload
-from worker_agent.engine.intents import Intent, PatchObject, RecordEvent, RetryWithError
+from worker_agent.engine import job_lifecycle, job_workload
+from worker_agent.engine.intents import ApplyStatus, Intent, PatchObject, RecordEvent, RetryWithError
 from worker_agent.engine.job_view import JobView
 from worker_agent.engine.job_workload import PriorityClasses
 from worker_agent.jobs.batch_job import BatchJob
@@ -121,3 +121,19 @@ def errors(intents: list[Intent]) -> list[str]:
 def patched(intents: list[Intent], kind: str = "Job") -> Document:
     """The object as the last patch leaves it."""
     return [i.after for i in intents if isinstance(i, PatchObject) and i.resource.kind == kind][-1]
+
+
+def decide(seen: JobView) -> list[Intent]:
+    """One decision at the tests' time."""
+    return job_lifecycle.decide(seen, NOW)
+
+
+def conditions(intents: list[Intent]) -> dict[str, tuple[str, str, str]]:
+    """Conditions written, by type: status, reason, message."""
+    written = [c for intent in intents if isinstance(intent, ApplyStatus) for c in intent.conditions]
+    return {c.type: (c.status, c.reason, c.message) for c in written}
+
+
+def of_type(intents: list[Intent], type_: type) -> list[Intent]:
+    """The intents of one type, in order."""
+    return [intent for intent in intents if isinstance(intent, type_)]
