@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,6 +10,7 @@ from hub.clusters import worker_watches
 from hub.clusters.credentials import Credential
 from hub.clusters.remote_clients import ConnectionFailed
 from hub.clusters.worker_watches import RemoteObject, Watches
+from worker_agent.api import names
 from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.meta import Key
@@ -110,6 +111,14 @@ class WorkerConnection:
         """A request met silence: whatever else waits for this worker should not wait as long."""
         if isinstance(error, ServerSilent):
             self._end(error)
+
+    def our_workloads(self, origin: str) -> Iterator[Document]:
+        """Copies that bear our origin."""
+        for remote in self.watches.required[WORKLOADS].values():
+            if remote.metadata.label(names.MULTIKUEUE_ORIGIN_LABEL) == origin:
+                document = self.workload(remote.metadata.key)
+                if document is not None:
+                    yield document
 
     # What group_loading asks for.
 

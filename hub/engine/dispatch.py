@@ -5,7 +5,7 @@ workload after the other, each on states in which the room of those before it is
 is found out by its own objects, and the workload falls back to the next cluster.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -16,9 +16,6 @@ from hub.engine.remote_group import Sight
 from worker_agent.api import names
 from worker_agent.api.dispatch_policy import DispatchPolicySpec
 from worker_agent.api.meta import Key
-
-CONDITION: Final = "fedhub.dev/Dispatched"
-"""On the manager's Workload: which cluster was chosen, and what was found of every candidate."""
 
 NOMINATED: Final = "Nominated"
 NO_CLUSTER: Final = "NoCluster"
@@ -59,6 +56,8 @@ class Candidates:
     current: str = ""
     refused: Collection[str] = ()
     held_since: datetime | None = None
+    preference: Mapping[str, int] = field(default_factory=dict)
+    """Clusters by how near they are (region, data); smaller is better, missing is 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ def decide(candidates: Candidates, policy: DispatchPolicySpec, now: datetime, pa
     A workload that waits in one cluster moves only to one where it starts at once. Where nodes are full everywhere it
     is held back for ``patience``: a full queue elsewhere is worth more than a reservation without nodes.
     """
-    ranked = policies.ranked(candidates.evaluations, policies.STRATEGIES[policy.strategy])
+    ranked = policies.ranked(candidates.evaluations, policies.STRATEGIES[policy.strategy], candidates.preference)
     order = tuple(ranked)
     refused = frozenset(candidates.refused)
     usable = [e for e in ranked if e.outlook != Outlook.IMPOSSIBLE and e.cluster not in refused]
@@ -143,7 +142,7 @@ def refusal(copy: Sight | None) -> str:
 
 
 def priority_order(workloads: Sequence[Sight]) -> list[Sight]:
-    """The order in which workloads choose: by priority, then by when they got their quota, then by creation and name."""
+    """The order in which workloads choose: by priority, by when they got their quota, by creation and name."""
     return sorted(workloads, key=_rank)
 
 

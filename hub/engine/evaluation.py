@@ -73,7 +73,8 @@ def encode_requests(requests: Sequence[Request]) -> bytes:
 
 
 def decode_requests(batch: bytes) -> list[Request]:
-    return _checked(_requests.decode(batch))
+    requests: list[Request] = _checked(_requests.decode(batch))
+    return requests
 
 
 def encode_answers(answers: Sequence[Sequence[Evaluation]]) -> bytes:
@@ -81,7 +82,8 @@ def encode_answers(answers: Sequence[Sequence[Evaluation]]) -> bytes:
 
 
 def decode_answers(batch: bytes) -> list[list[Evaluation]]:
-    return _checked(_answers.decode(batch))
+    answers: list[list[Evaluation]] = _checked(_answers.decode(batch))
+    return answers
 
 
 def _checked(decoded: tuple[int, Any]) -> Any:

@@ -55,9 +55,12 @@ def multikueue_checks(workload: Workload, manager: Manager) -> tuple[AdmissionCh
     return tuple(
         state
         for state in workload.status.admission_checks or ()
-        if (check := manager.admission_check(state.name)) is not None
-        and check.spec.controller_name == names.MULTIKUEUE_CONTROLLER
+        if (check := manager.admission_check(state.name)) is not None and is_multikueue(check)
     )
+
+
+def is_multikueue(check: AdmissionCheck) -> bool:
+    return check.spec.controller_name == names.MULTIKUEUE_CONTROLLER
 
 
 def clusters_of(check: AdmissionCheck, manager: Manager) -> list[str]:

@@ -6,9 +6,8 @@ from hub.engine.remote_group import SyncPolicy
 from worker_agent.api import document as documents
 from worker_agent.api import names
 from worker_agent.api.document import Document
-from worker_agent.api.job_kind import JobKind
 from worker_agent.api.meta import Key
-from worker_agent.api.resource_type import WORKLOADS
+from worker_agent.api.resource_type import WORKLOADS, ResourceType
 
 
 def key_of(document: Document) -> Key:
@@ -36,11 +35,11 @@ def may_be_ours(copy: Document, local: Document, origin: str) -> bool:
     return not copy["metadata"].get("ownerReferences") and comparable_spec(copy) == comparable_spec(local)
 
 
-def foreign_object(kind: JobKind, key: Key, origin: str) -> str:
+def foreign_object(resource: ResourceType, key: Key, origin: str) -> str:
     """The error for an object of somebody else in the place where ours should be."""
     return (
         f'remote object is not owned by MultiKueue: expected "{names.MULTIKUEUE_ORIGIN_LABEL}"="{origin}" '
-        f'on {kind.resource.kind} "{key}"'
+        f'on {resource.kind} "{key}"'
     )
 
 

@@ -24,7 +24,7 @@ def validated(group: RemoteGroup, cluster: str, now: datetime) -> JobSync:
     remote = group.connected[cluster].job
     kind = group.owner.kind
     if kind is not None and remote is not None and not remote_objects.is_ours(remote, group.policy.origin):
-        message = remote_objects.foreign_object(kind, remote_objects.key_of(remote), group.policy.origin)
+        message = remote_objects.foreign_object(kind.resource, remote_objects.key_of(remote), group.policy.origin)
         return JobSync((RetryWithError(message),), refused=True)
     return _sync(group, cluster, remote, now)
 

@@ -10,7 +10,9 @@ from typing import Any, Final
 
 import msgspec
 
+from hub.engine import node_commitments
 from hub.engine.knowledge_event import KnowledgeEvent
+from hub.engine.node_commitments import NodeCommitments
 from worker_agent.api import resource_type
 from worker_agent.api.admission_check import AdmissionCheck
 from worker_agent.api.cluster_capacity import ClusterCapacity
@@ -24,9 +26,11 @@ from worker_agent.api.quantity import QuantityError
 from worker_agent.api.resource_flavor import ResourceFlavor
 from worker_agent.api.topology import Topology
 from worker_agent.api.workload import Workload
-from worker_agent.engine.capacity import PhysicalRoom
+from worker_agent.engine import capacity, workload_info
+from worker_agent.engine.conditions import Phase
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.state import ClusterState
+from worker_agent.engine.workload_info import WorkloadRow
 
 UNREADABLE: Final = "unreadable"
 """Plural of the event that lists, separated by commas, what the credential may not read."""
@@ -85,8 +89,11 @@ class WorkerView:
     def __init__(self, cluster: str, policy: Policy) -> None:
         self.cluster = cluster
         self.state = ClusterState(policy)
+        self._policy_hash = capacity.policy_hash(policy)
         self.capacity: ClusterCapacity | None = None
-        self.room: PhysicalRoom | None = None
+        self.nodes = NodeCommitments()
+        self.exact = False
+        """The worker runs the same engine by the same policy: verdicts are its own decisions."""
         self.unreadable: tuple[str, ...] = ()
         self.problems: dict[tuple[str, Key], str] = {}
 
@@ -101,21 +108,25 @@ class WorkerView:
 
     def assume(self, workload: bytes, admission: Document, now: datetime) -> None:
         """Count the room as taken until the worker's own object shows it."""
-        self.state.assume_admission(_workload_decoder.decode(workload), admission, now)
+        view = _workload_decoder.decode(workload)
+        row = workload_info.build(view, self.state.shapes)
+        self.state.assume_admission(view, admission, now)
+        self.nodes.commit(row.key, node_commitments.demands_of(row, admission), now)
+
+    def has_nodes(self, row: WorkloadRow, admission: Document) -> bool:
+        """Whether all pods of an admission find nodes at once, as far as nodes are known."""
+        return self.nodes.fits(node_commitments.demands_of(row, admission))
 
     def release(self, key: Key, now: datetime) -> None:
         """The worker did not take it: the assumed room is free again. Nothing happens where nothing is assumed."""
         self.state.forget(key, now)
+        self.nodes.release(key)
 
     def _apply(self, event: KnowledgeEvent, key: Key, now: datetime) -> None:
         if event.plural == resource_type.WORKLOADS.plural:
-            if event.raw:
-                self.state.put_workload(_workload_decoder.decode(event.raw), now)
-            else:
-                self.state.delete_workload(key, now)
+            self._workload(event, key, now)
         elif event.plural == resource_type.CLUSTER_CAPACITIES.plural:
-            self.capacity = _capacity_decoder.decode(event.raw) if event.raw else None
-            self.room = PhysicalRoom(self.capacity) if self.capacity is not None else None
+            self._report(_capacity_decoder.decode(event.raw) if event.raw else None)
         elif event.plural == UNREADABLE:
             self.unreadable = tuple(filter(None, event.raw.decode().split(",")))
         elif event.plural in _TABLE:
@@ -124,6 +135,29 @@ class WorkerView:
                 put(self.state, decoder.decode(event.raw))
             else:
                 delete(self.state, key)
+
+    def _workload(self, event: KnowledgeEvent, key: Key, now: datetime) -> None:
+        if not event.raw:
+            self.state.delete_workload(key, now)
+            self.nodes.release(key)
+            return
+        self.state.put_workload(_workload_decoder.decode(event.raw), now)
+        row = self.state.rows.get(key)
+        if row is None:
+            self.nodes.release(key)
+        elif row.phase != Phase.PENDING and not row.assumed:
+            self.nodes.shown(key, now)
+
+    def _report(self, report: ClusterCapacity | None) -> None:
+        self.capacity = report
+        self.nodes.report(report)
+        status = report.status if report is not None else None
+        self.exact = (
+            status is not None
+            and status.engine_version == capacity.ENGINE_VERSION
+            and status.policy is not None
+            and status.policy.hash == self._policy_hash
+        )
 
 
 class Views:

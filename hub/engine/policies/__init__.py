@@ -1,6 +1,6 @@
 """Dispatch policies, one file each: how a cluster is chosen among those that were evaluated."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from hub.engine.evaluation import Evaluation
@@ -17,13 +17,14 @@ STRATEGIES: Final[dict[str, Score]] = {
 }
 
 
-def ranked(evaluations: Sequence[Evaluation], score: Score) -> list[Evaluation]:
-    """Best first: fits before fits after the cheapest preemption before the shortest wait, then by ``score``.
-
-    Clusters that are equal in all of it keep their order. The price counts before the outlook only for ``Cheapest``,
-    and only among clusters where the workload would start at once.
+def ranked(
+    evaluations: Sequence[Evaluation], score: Score, preference: Mapping[str, int] | None = None
+) -> list[Evaluation]:
+    """Best first: fits before fits after the cheapest preemption before the shortest wait, then ``preference``, then
+    ``score``. Clusters that are equal in all of it keep their order.
     """
-    return sorted(evaluations, key=lambda evaluation: (*_standing(evaluation), *score(evaluation)))
+    near = preference or {}
+    return sorted(evaluations, key=lambda found: (*_standing(found), near.get(found.cluster, 0), *score(found)))
 
 
 def _standing(evaluation: Evaluation) -> tuple[int, int, int]:

@@ -1,0 +1,76 @@
+"""What the federation's settings mean, as plain values: the controllers of the hub know no settings."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+from hub.clusters import kubeconfig_path
+from hub.engine.remote_group import CAPACITY_AWARE, SyncPolicy
+from hub.settings import HubSettings
+from worker_agent.app import configuration as agent_configuration
+from worker_agent.app.configuration import Configuration
+
+DEFAULT_STEP_SIZE: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class FederationConfiguration:
+    """Times without a type are seconds.
+
+    ``gc_interval`` 0 collects no orphans. ``path_prefix`` is where kubeconfig files of workers must lie, None is
+    anywhere. ``evaluation`` is ``inline``, ``ray`` or ``auto``.
+    """
+
+    namespace: str = "kueue-system"
+    sync: SyncPolicy = field(default_factory=SyncPolicy)
+    gc_interval: float = 60.0
+    batch_period: float = 1.0
+    round_timeout: timedelta = timedelta(minutes=5)
+    step_size: int = DEFAULT_STEP_SIZE
+    keep_config_order: bool = True
+    path_prefix: Path | None = kubeconfig_path.ALLOWED_PREFIX
+    profiles_enabled: bool = False
+    quota_automation: bool = False
+    evaluation: str = "inline"
+    inline_budget: float = 0.5
+    ray_address: str = ""
+    ray_actors: int = 2
+    watch_silence: float = 120.0
+    request_timeout: float = 10.0
+    """How long one request to a worker may take before the worker counts as lost."""
+    threaded: bool = True
+    """False evaluates in the event loop: for virtual time."""
+
+
+def resolve(settings: HubSettings) -> tuple[Configuration, FederationConfiguration]:
+    """The agent's configuration and the federation's. Raises what the agent's ``configuration.resolve`` raises."""
+    agent = agent_configuration.resolve(settings)
+    stanza, federation, gates = settings.multi_kueue, settings.federation, agent.gates
+    step = stanza.incremental_dispatcher_config
+    step_size = step.step_size if step is not None and gates["MultiKueueIncrementalDispatcherConfig"] else None
+    validated = gates["MultiKueueKubeConfigPathValidation"]
+    sync = SyncPolicy(
+        origin=stanza.origin or SyncPolicy().origin,
+        worker_lost_timeout=stanza.worker_lost_timeout,
+        dispatcher=stanza.dispatcher_name or CAPACITY_AWARE,
+        orchestrated_preemption=gates["MultiKueueOrchestratedPreemption"],
+        priority_boost=gates["PriorityBoost"],
+        jobs=agent.jobs,
+    )
+    return agent, FederationConfiguration(
+        namespace=settings.namespace,
+        sync=sync,
+        gc_interval=stanza.gc_interval.total_seconds(),
+        batch_period=federation.batch_period.total_seconds(),
+        round_timeout=federation.round_timeout,
+        step_size=step_size or DEFAULT_STEP_SIZE,
+        keep_config_order=gates["MultiKueueIncrementalDispatcherRespectConfigOrder"],
+        path_prefix=kubeconfig_path.ALLOWED_PREFIX if validated else None,
+        profiles_enabled=gates["MultiKueueClusterProfile"],
+        quota_automation=gates["MultiKueueManagerQuotaAutomation"],
+        evaluation=federation.evaluation,
+        inline_budget=federation.inline_budget.total_seconds(),
+        ray_address=federation.ray.address,
+        ray_actors=federation.ray.actors,
+    )

@@ -1,0 +1,182 @@
+"""The hub, assembled: an agent on the manager cluster, and beside it the federation's controllers."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from hub.app.configuration import FederationConfiguration
+from hub.clusters.credentials import CLUSTER_PROFILES, Credential, CredentialSources
+from hub.clusters.remote_clients import RemoteClients
+from hub.clusters.worker_connection import ConnectionSettings, WorkerConnection, WorkerConnector, transport_of
+from hub.controllers.check_controller import CheckController
+from hub.controllers.cluster_controller import ClusterController
+from hub.controllers.dispatch_loop import DispatchLoop, DispatchSettings
+from hub.controllers.dispatch_turn import TurnMaker
+from hub.controllers.federation_objects import FederationObjects
+from hub.controllers.hub_applier import HubApplier
+from hub.controllers.orphan_collector import OrphanCollector
+from hub.controllers.remote_events import Listeners, RemoteEvents
+from hub.controllers.sync_controller import SyncController
+from hub.engine import sync_owner
+from hub.engine.remote_group import CAPACITY_AWARE
+from hub.evaluation.evaluator import Evaluator
+from hub.evaluation.inline import InlineEvaluator
+from hub.metrics import HubMetrics
+from worker_agent.api import resource_type
+from worker_agent.api.dispatch_policy import DispatchPolicy
+from worker_agent.api.job_kind import JobKind
+from worker_agent.api.meta import Object
+from worker_agent.api.multikueue import MultiKueueCluster, MultiKueueConfig
+from worker_agent.api.resource_type import ResourceType
+from worker_agent.app.agent import Agent
+from worker_agent.jobs import KINDS
+from worker_agent.kube.informer import Informer, document
+from worker_agent.kube.transport import Transport
+
+log = logging.getLogger(__name__)
+
+REPORTING_CONTROLLER: Final = "multikueue"
+
+FOLLOWED: Final[dict[ResourceType, type[Any]]] = {
+    resource_type.MULTIKUEUE_CLUSTERS: MultiKueueCluster,
+    resource_type.MULTIKUEUE_CONFIGS: MultiKueueConfig,
+}
+"""What the hub follows on the manager beside what its agent does, and must have read before it decides."""
+
+
+class Hub:
+    """Adds the federation to ``agent``; nothing runs before the agent does. ``transport`` leads to workers."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        configuration: FederationConfiguration,
+        *,
+        evaluator: Evaluator | None = None,
+        metrics: HubMetrics | None = None,
+        transport: Callable[[Credential], Transport] = transport_of,
+    ) -> None:
+        self.agent = agent
+        self.configuration = configuration
+        self.metrics = metrics or HubMetrics()
+        self.evaluator = evaluator or InlineEvaluator(
+            agent.configuration.policy, agent.clock, threaded=configuration.threaded
+        )
+        self._informers = [self._follow(resource, type_) for resource, type_ in FOLLOWED.items()]
+        self._informers.append(self._follow_secrets())
+        # Dispatch works without policies, and a manager may lack their definition.
+        self._follow(resource_type.DISPATCH_POLICIES, DispatchPolicy)
+        self._wire(transport)
+
+    def _follow(self, resource: ResourceType, type_: type[Object]) -> Informer[Any]:
+        decode = msgspec.json.Decoder(type_, strict=False).decode
+        return self._informer(Informer(self.agent.client, resource, decode))
+
+    def _follow_secrets(self) -> Informer[Any]:
+        """Of Secrets only the hub's own namespace: its rights reach no further."""
+        namespace = self.configuration.namespace
+        return self._informer(Informer(self.agent.client, resource_type.SECRETS, document, namespace=namespace))
+
+    def _informer(self, informer: Informer[Any]) -> Informer[Any]:
+        self.agent.known.follow(informer.resource, informer)
+        self.agent.add_always(informer.run)
+        return informer
+
+    def _wire(self, transport: Callable[[Credential], Transport]) -> None:
+        agent, configuration, clock = self.agent, self.configuration, self.agent.clock
+        kinds = self._kinds()
+        table = sync_owner.table(kinds)
+        applier = agent.applier(REPORTING_CONTROLLER)
+        self.objects = FederationObjects(agent.known)
+        settings = ConnectionSettings(
+            configuration.sync.origin,
+            tuple(kinds),
+            watch_silence=configuration.watch_silence,
+            request_timeout=configuration.request_timeout,
+        )
+        connector = WorkerConnector(settings, clock, [self._remote_event], transport=transport)
+        self.clients: RemoteClients[WorkerConnection] = RemoteClients(
+            connector, clock, on_lost=self._lost, on_reset=self._reset
+        )
+        self.sync = SyncController(self.objects, self.clients, table, configuration.sync, clock)
+        self.applier = HubApplier(
+            applier, self.clients.link, configuration.sync.origin, self.metrics, self.sync.enqueue
+        )
+        self.sync.use(self.applier)
+        turns = TurnMaker(self.objects, self.sync, table, configuration.sync, clock)
+        dispatch = DispatchSettings(configuration.round_timeout)
+        self.dispatch = DispatchLoop(turns, self.evaluator, self.applier, dispatch, self.metrics, clock)
+        self.events = RemoteEvents(
+            self.sync,
+            self.evaluator,
+            configuration.sync.origin,
+            configuration.sync.jobs,
+            configuration.batch_period,
+            Listeners(self.dispatch.learned, self.dispatch.look_at),
+        )
+        self.clusters = ClusterController(self.objects, self.clients, self._sources(), applier, self.metrics, clock)
+        self.clusters.add_contact_handler(self._contact_changed)
+        self.checks = CheckController(self.objects, applier, clock)
+        self.orphans = OrphanCollector(
+            self.objects, self.clients, table, configuration.sync.origin, self.metrics, clock
+        )
+        self.objects.workloads.add_handler(lambda event: self.dispatch.look_at(event.key))
+        agent.add(self._work)
+
+    def _kinds(self) -> list[JobKind]:
+        enabled = self.agent.configuration.settings.integrations.frameworks
+        return [KINDS[name] for name in enabled if name in KINDS]
+
+    def _sources(self) -> CredentialSources:
+        known = self.agent.known
+        return CredentialSources(
+            namespace=self.configuration.namespace,
+            secret=lambda key: known.document(resource_type.SECRETS, key),
+            profile=lambda key: known.document(CLUSTER_PROFILES, key),
+            path_prefix=self.configuration.path_prefix,
+            profiles_enabled=self.configuration.profiles_enabled,
+        )
+
+    async def _work(self) -> None:
+        """What runs while this replica leads."""
+        for informer in self._informers:
+            await informer.synced.wait()
+        configuration = self.configuration
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self.clusters.run(), name="worker connections")
+                group.create_task(self.clusters.watch_files(), name="kubeconfig files")
+                group.create_task(self.checks.run(), name="admission checks")
+                group.create_task(self.sync.run(), name="workload synchronisation")
+                group.create_task(self.orphans.run(configuration.gc_interval), name="orphans")
+                if configuration.sync.dispatcher == CAPACITY_AWARE:
+                    group.create_task(self.dispatch.run(self._all_tried), name="dispatch")
+        finally:
+            await self.evaluator.close()
+
+    def _all_tried(self) -> bool:
+        """Whether every worker has been reached, or found out of reach."""
+        for cluster in self.objects.clusters.values():
+            entry = self.clients.entries.get(cluster.metadata.name)
+            if entry is None or (not entry.contact.connected and not entry.contact.failures):
+                return False
+        return True
+
+    def _remote_event(self, cluster: str, resource: ResourceType, event: Any, raw: bytes) -> None:
+        self.events(cluster, resource, event, raw)
+
+    def _lost(self, cluster: str) -> None:
+        self.clusters.lost(cluster)
+
+    def _reset(self, cluster: str) -> None:
+        self.events.reset(cluster)
+
+    def _contact_changed(self, cluster: str) -> None:
+        link = self.clients.link(cluster)
+        if link is not None:
+            self.events.opened(link)
+        self.sync.contact_changed(cluster)
+        self.dispatch.contact_changed(cluster)

@@ -1,0 +1,154 @@
+"""Keeps the hub in contact with every worker, and says in each MultiKueueCluster how it stands (spec 5 and 6)."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from hub.clusters import credentials, kubeconfig_path
+from hub.clusters.credentials import CredentialSources
+from hub.clusters.kubeconfig_file_watch import KubeconfigFileWatch
+from hub.clusters.remote_clients import RemoteClients
+from hub.clusters.worker_connection import WorkerConnection
+from hub.controllers.federation_objects import FederationObjects
+from hub.engine import condition
+from hub.engine.condition import Stand
+from hub.metrics import HubMetrics
+from worker_agent.api import names
+from worker_agent.api.document import Document
+from worker_agent.api.meta import Key
+from worker_agent.api.multikueue import MultiKueueCluster
+from worker_agent.api.resource_type import MULTIKUEUE_CLUSTERS
+from worker_agent.controllers.applier import Applier, ReconcileError
+from worker_agent.engine.intents import MULTIKUEUE_MANAGER, ApplyStatus, RecordEvent, SetCondition
+from worker_agent.kube.clock import Clock
+from worker_agent.kube.controller import Controller
+from worker_agent.kube.informer import Event
+
+WORKERS: Final = 128
+"""Reconciles at a time: more than there can be clusters, so that one that does not answer holds up no other."""
+
+
+class ClusterController:
+    """Reconciles a MultiKueueCluster when its spec or credential changes, when contact is lost, and to try again."""
+
+    def __init__(
+        self,
+        objects: FederationObjects,
+        clients: RemoteClients[WorkerConnection],
+        sources: CredentialSources,
+        applier: Applier,
+        metrics: HubMetrics,
+        clock: Clock,
+    ) -> None:
+        self._objects = objects
+        self._clients = clients
+        self._sources = sources
+        self._applier = applier
+        self._metrics = metrics
+        self._contact_handlers: list[Callable[[str], None]] = []
+        self.controller: Controller[str] = Controller(
+            "multikueue-cluster", self._reconcile, workers=WORKERS, clock=clock
+        )
+        self._files = KubeconfigFileWatch(clock, self._file_changed)
+        objects.clusters.add_handler(self._cluster_changed)
+        objects.secrets.add_handler(self._secret_changed)
+
+    async def run(self) -> None:
+        try:
+            await self.controller.run()
+        finally:
+            await self._clients.close()
+
+    async def watch_files(self) -> None:
+        await self._files.run()
+
+    def add_contact_handler(self, handler: Callable[[str], None]) -> None:
+        """``handler(cluster)`` whenever contact was made or lost, or the cluster was removed."""
+        self._contact_handlers.append(handler)
+
+    def lost(self, name: str) -> None:
+        """A stream of this worker ended by itself."""
+        self._contact_changed(name)
+        self.controller.enqueue(name)
+
+    def _cluster_changed(self, event: Event[MultiKueueCluster]) -> None:
+        if event.old is None or event.new is None or _version(event.old) != _version(event.new):
+            self.controller.enqueue(event.key.name)
+
+    def _secret_changed(self, event: Event[Document]) -> None:
+        if event.old is not None and event.new is not None and event.old.get("data") == event.new.get("data"):
+            return
+        for cluster in self._objects.clusters.values():
+            source = cluster.spec.cluster_source.kube_config
+            if source is not None and not credentials.uses_path(cluster) and source.location == event.key.name:
+                self.controller.enqueue(cluster.metadata.name)
+
+    def _file_changed(self, path: Path) -> None:
+        for cluster in self._objects.clusters.values():
+            source = cluster.spec.cluster_source.kube_config
+            if source is not None and credentials.uses_path(cluster) and Path(source.location) == path:
+                self.controller.enqueue(cluster.metadata.name)
+
+    async def _reconcile(self, name: str) -> float | None:
+        cluster = self._objects.clusters.get(Key("", name))
+        before = self._clients.link(name)
+        if cluster is None or cluster.metadata.deletion_timestamp is not None:
+            await self._clients.forget(name)
+            self._metrics.forget_worker(name)
+            self._files.forget(name)
+            self._contact_changed(name)
+            return None
+        self._follow_file(cluster)
+        outcome = await self._clients.reconcile(cluster, self._sources)
+        if self._clients.link(name) is not before:
+            self._contact_changed(name)
+        if outcome.stand is not None:
+            await self._tell(cluster, outcome.stand)
+        if outcome.error:
+            raise ReconcileError(outcome.error)
+        return outcome.requeue
+
+    def _follow_file(self, cluster: MultiKueueCluster) -> None:
+        source = cluster.spec.cluster_source.kube_config
+        if source is None or not credentials.uses_path(cluster):
+            self._files.forget(cluster.metadata.name)
+            return
+        self._files.follow(cluster.metadata.name, Path(source.location))
+
+    def _contact_changed(self, name: str) -> None:
+        link = self._clients.link(name)
+        if name in self._clients.entries:
+            self._metrics.contact(name, link is not None)
+        for handler in self._contact_handlers:
+            handler(name)
+
+    async def _tell(self, cluster: MultiKueueCluster, stand: Stand) -> None:
+        key = cluster.metadata.key
+        intents: list[ApplyStatus | RecordEvent] = []
+        if stand.differs_from(condition.find(cluster.status.conditions, names.ACTIVE)):
+            intents.append(
+                ApplyStatus(
+                    resource=MULTIKUEUE_CLUSTERS,
+                    key=key,
+                    field_manager=MULTIKUEUE_MANAGER,
+                    conditions=(SetCondition(names.ACTIVE, stand.status, stand.reason, stand.message),),
+                    strict=False,
+                )
+            )
+        if credentials.uses_path(cluster) and self._sources.path_prefix is None:
+            intents.append(
+                RecordEvent(
+                    resource=MULTIKUEUE_CLUSTERS,
+                    key=key,
+                    reason="DeprecatedPathUsage",
+                    message=kubeconfig_path.DEPRECATED_USAGE,
+                    type="Warning",
+                    uid=cluster.metadata.uid,
+                )
+            )
+        await self._applier.apply(intents)
+
+
+def _version(cluster: MultiKueueCluster) -> tuple[int, bool]:
+    """What of a cluster matters here: its spec, and whether it is going."""
+    return cluster.metadata.generation, cluster.metadata.deletion_timestamp is not None

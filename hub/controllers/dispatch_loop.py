@@ -1,0 +1,250 @@
+"""Nominates a cluster for every Workload that waits for one (DESIGN sections 7 and 8, path B).
+
+Ideal: one workload after the other, each on knowledge in which the room of those before it is taken. Batches save round
+trips to evaluators elsewhere: what a batch said of a cluster is asked again once room was taken there, so the outcome
+is that of the ideal.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from hub.controllers.dispatch_turn import Turn, TurnMaker
+from hub.controllers.hub_applier import Failure, HubApplier
+from hub.engine import dispatch
+from hub.engine.dispatch import Decision, Round
+from hub.engine.evaluation import Evaluation, Outlook, Request
+from hub.evaluation.evaluator import Evaluator
+from hub.metrics import HubMetrics
+from worker_agent.api import names
+from worker_agent.api.meta import Key
+from worker_agent.api.resource_type import WORKLOADS
+from worker_agent.engine.intents import ADMISSION_MANAGER, ApplyStatus, SetCondition
+from worker_agent.kube.clock import Clock
+
+log = logging.getLogger(__name__)
+
+TICK_SECONDS: Final = 1.0
+"""How often workloads that wait are looked at again while something changes on the workers."""
+
+WRITES_AT_A_TIME: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchSettings:
+    """``round_timeout``: how long a nominated cluster may take before the next is tried.
+
+    ``batch_period``: seconds for which workloads are collected. ``first_contact``: the longest wait, in seconds, for
+    the workers to be reached for the first time; deciding earlier would count the late ones out.
+    """
+
+    round_timeout: timedelta = timedelta(minutes=5)
+    batch_period: float = 0.02
+    first_contact: float = 15.0
+
+
+@dataclass(slots=True)
+class _Case:
+    """What is remembered of one workload while it waits."""
+
+    round: Round
+    held_since: datetime | None = None
+    assumed_on: str = ""
+    outlook: int = int(Outlook.UNKNOWN)
+    written: tuple[str, str] = ("", "")
+    tried_at: float = field(default=float("-inf"))
+
+
+class DispatchLoop:
+    """``look_at`` and ``learned`` wake it; everything else it does in its own time."""
+
+    def __init__(
+        self,
+        turns: TurnMaker,
+        evaluator: Evaluator,
+        applier: HubApplier,
+        settings: DispatchSettings,
+        metrics: HubMetrics,
+        clock: Clock,
+    ) -> None:
+        self._turns = turns
+        self._evaluator = evaluator
+        self._applier = applier
+        self._settings = settings
+        self._metrics = metrics
+        self._clock = clock
+        self._fresh: set[Key] = set()
+        self._cases: dict[Key, _Case] = {}
+        self._news = False
+        self._wake = asyncio.Event()
+
+    def look_at(self, key: Key) -> None:
+        """The Workload, its copy or its check changed."""
+        self._fresh.add(key)
+        self._wake.set()
+
+    def learned(self, cluster: str) -> None:
+        """Something is known of ``cluster`` that was not known before."""
+        self._news = True
+
+    def contact_changed(self, cluster: str) -> None:
+        """A worker was reached or lost: every workload that waits is looked at again."""
+        self._fresh.update(self._cases)
+        self._wake.set()
+
+    async def run(self, reached: Callable[[], bool] = lambda: True) -> None:
+        """Dispatch until cancelled; begins when ``reached()`` says that every worker was tried."""
+        deadline = self._clock.monotonic() + self._settings.first_contact
+        while not reached() and self._clock.monotonic() < deadline:
+            await self._clock.sleep(0.05)
+        while True:
+            try:
+                async with asyncio.timeout(TICK_SECONDS):
+                    await self._wake.wait()
+            except TimeoutError:
+                pass
+            self._wake.clear()
+            await self._clock.sleep(self._settings.batch_period)
+            await self._pass()
+
+    async def _pass(self) -> None:
+        news, self._news = self._news, False
+        keys = self._due(news)
+        turns = [turn for key in keys if (turn := self._turn(key)) is not None]
+        if not turns:
+            # Orders pile up while nobody asks.
+            await self._evaluator.evaluate([])
+            return
+        await self._dispatch(self._turns.in_order(turns))
+
+    def _due(self, news: bool) -> set[Key]:
+        fresh, self._fresh = self._fresh, set()
+        now, instant = self._clock.now(), self._clock.monotonic()
+        for key, case in self._cases.items():
+            waited = instant - case.tried_at >= TICK_SECONDS
+            over = now - case.round.started >= self._settings.round_timeout
+            if waited and (over or (news and case.outlook != Outlook.FITS)):
+                fresh.add(key)
+        return fresh
+
+    def _turn(self, key: Key) -> Turn | None:
+        """The workload's turn, if it wants one; what is remembered of others goes."""
+        turn = self._turns.make(key)
+        case = self._cases.get(key)
+        if turn is None:
+            self._drop(key)
+            return None
+        now = self._clock.now()
+        if case is None:
+            case = self._cases[key] = _Case(Round(turn.round_started or now))
+        if turn.current and turn.refusal and turn.current not in case.round.refused:
+            log.info("workload %s: %s says no: %s", key, turn.current, turn.refusal)
+            self._release(key, case)
+            case.round = replace(case.round, refused=case.round.refused | {turn.current})
+        elif now - case.round.started >= self._settings.round_timeout:
+            case.round = Round(now)
+        elif turn.current in turn.asked.open and case.outlook == Outlook.FITS:
+            return None
+        return replace(turn, refused=case.round.refused, held_since=case.held_since)
+
+    async def _dispatch(self, turns: Sequence[Turn]) -> None:
+        size = max(1, self._evaluator.batch_size)
+        writing: set[asyncio.Task[None]] = set()
+        for start in range(0, len(turns), size):
+            batch = turns[start : start + size]
+            began = self._clock.monotonic()
+            answers = await self._evaluator.evaluate([turn.request for turn in batch])
+            self._metrics.evaluated(type(self._evaluator).__name__, self._clock.monotonic() - began)
+            taken: set[str] = set()
+            for turn, answer in zip(batch, answers, strict=True):
+                fresh = await self._refreshed(turn, answer, taken)
+                decision = self._decide(turn, fresh)
+                taken |= self._take(turn, decision)
+                writing.add(asyncio.create_task(self._write(turn, decision)))
+            if len(writing) >= WRITES_AT_A_TIME:
+                await asyncio.gather(*writing)
+                writing.clear()
+        await asyncio.gather(*writing)
+
+    async def _refreshed(self, turn: Turn, answer: list[Evaluation], taken: set[str]) -> list[Evaluation]:
+        """The answer with the clusters asked again on which room was taken after it was given."""
+        stale = tuple(name for name in turn.request.clusters if name in taken)
+        if not stale:
+            return answer
+        (again,) = await self._evaluator.evaluate([_narrowed(turn, stale)])
+        newer = {evaluation.cluster: evaluation for evaluation in again}
+        return [newer.get(evaluation.cluster, evaluation) for evaluation in answer]
+
+    def _decide(self, turn: Turn, answer: list[Evaluation]) -> Decision:
+        now = self._clock.now()
+        case = self._cases[turn.key]
+        decision = dispatch.decide(turn.candidates(answer), turn.policy, now, self._settings.round_timeout)
+        case.tried_at = self._clock.monotonic()
+        case.outlook = decision.chosen.outlook if decision.chosen is not None else int(Outlook.UNKNOWN)
+        case.held_since = (case.held_since or now) if decision.reason == dispatch.HELD else None
+        return decision
+
+    def _take(self, turn: Turn, decision: Decision) -> set[str]:
+        """Count the room of the chosen cluster as taken; returns the clusters whose room changed."""
+        case = self._cases[turn.key]
+        if case.assumed_on == decision.cluster:
+            return set()
+        changed = {case.assumed_on} - {""}
+        self._release(turn.key, case)
+        chosen = decision.chosen
+        if chosen is not None and chosen.admission and chosen.outlook == Outlook.FITS:
+            self._evaluator.assume(chosen.cluster, turn.request, chosen.admission)
+            case.assumed_on = chosen.cluster
+            changed.add(chosen.cluster)
+        return changed
+
+    async def _write(self, turn: Turn, decision: Decision) -> None:
+        case = self._cases.get(turn.key)
+        if case is None:
+            return
+        told = (decision.reason, decision.message)
+        moved = bool(decision.cluster) and decision.cluster != turn.current
+        if not moved and (case.written[0] == decision.reason or (decision.cluster and turn.current)):
+            return
+        self._metrics.decided(decision.reason)
+        try:
+            await self._applier.apply([_nomination(turn, decision)])
+        except Failure as error:
+            log.warning("workload %s: nomination not written, trying again: %s", turn.key, error)
+            self._release(turn.key, case)
+            self._fresh.add(turn.key)
+            return
+        case.written = told
+        if moved:
+            case.round = Round(self._clock.now(), case.round.refused)
+            log.info("workload %s: nominated %s", turn.key, decision.message)
+
+    def _release(self, key: Key, case: _Case) -> None:
+        if case.assumed_on:
+            self._evaluator.release(case.assumed_on, key)
+            case.assumed_on = ""
+
+    def _drop(self, key: Key) -> None:
+        """The workload needs no cluster any more: it has one, or is gone. Room that shows on the worker stays taken."""
+        case = self._cases.pop(key, None)
+        if case is not None and case.assumed_on and self._turns.cluster_of(key) != case.assumed_on:
+            self._release(key, case)
+
+
+def _narrowed(turn: Turn, clusters: tuple[str, ...]) -> Request:
+    request = turn.request
+    return Request(request.namespace, request.name, request.framework, clusters, request.workload)
+
+
+def _nomination(turn: Turn, decision: Decision) -> ApplyStatus:
+    status = "True" if decision.cluster else "False"
+    return ApplyStatus(
+        resource=WORKLOADS,
+        key=turn.key,
+        field_manager=ADMISSION_MANAGER,
+        conditions=(SetCondition(names.DISPATCHED, status, decision.reason, decision.message),),
+        fields={"nominatedClusterNames": [decision.cluster] if decision.cluster else None},
+    )

@@ -1,0 +1,132 @@
+"""A workload's turn in the dispatch loop: what is asked of which clusters, gathered from the manager's objects."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from hub.controllers.federation_objects import FederationObjects
+from hub.controllers.sync_controller import SyncController
+from hub.engine import admission_check, candidates, dispatch, group_loading, remote_objects, sync_owner
+from hub.engine.candidates import Asked
+from hub.engine.dispatch import Candidates
+from hub.engine.evaluation import Evaluation, Request
+from hub.engine.remote_group import Sight, SyncPolicy
+from hub.engine.sync_owner import KindTable
+from worker_agent.api import names, timestamps
+from worker_agent.api.dispatch_policy import DispatchPolicy, DispatchPolicySpec
+from worker_agent.api.meta import Key
+from worker_agent.api.multikueue import MultiKueueCluster
+from worker_agent.api.resource_type import CLUSTER_QUEUES, DISPATCH_POLICIES
+from worker_agent.kube.clock import Clock
+
+DEFAULT_POLICY: Final = DispatchPolicySpec()
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """``current`` is the cluster it is nominated to, ``refusal`` why that one will not take it as things stand."""
+
+    sight: Sight
+    request: Request
+    asked: Asked
+    order: tuple[str, ...]
+    policy: DispatchPolicySpec
+    current: str = ""
+    refusal: str = ""
+    round_started: datetime | None = None
+    refused: frozenset[str] = frozenset()
+    held_since: datetime | None = None
+
+    @property
+    def key(self) -> Key:
+        return self.sight.key
+
+    def candidates(self, answer: Sequence[Evaluation]) -> Candidates:
+        """All candidates in configuration order: those that answered and those that were not asked."""
+        found = {evaluation.cluster: evaluation for evaluation in (*self.asked.closed, *answer)}
+        return Candidates(
+            key=self.key,
+            evaluations=tuple(found[name] for name in self.order if name in found),
+            current=self.current,
+            refused=self.refused,
+            held_since=self.held_since,
+            preference=self.asked.preference,
+        )
+
+
+class TurnMaker:
+    """Makes turns from what is known now."""
+
+    def __init__(
+        self, objects: FederationObjects, sync: SyncController, kinds: KindTable, policy: SyncPolicy, clock: Clock
+    ) -> None:
+        self._objects = objects
+        self._sync = sync
+        self._kinds = kinds
+        self._policy = policy
+        self._clock = clock
+
+    def make(self, key: Key) -> Turn | None:
+        """The turn of a Workload that waits for a cluster; None for every other."""
+        document = self._objects.workload(key)
+        if document is None:
+            return None
+        sight = Sight.of(document)
+        checks = group_loading.multikueue_checks(sight.view, self._objects)
+        if not checks or not dispatch.may_be_dispatched(sight, checks[0].name):
+            return None
+        owner = sync_owner.find(sight.view, self._kinds)
+        order = self._clusters(checks[0].name)
+        if owner.kind is None or not order:
+            return None
+        policy = self._dispatch_policy(sight)
+        workers = self._sync.federation().workers
+        asked = candidates.choose(order, self._known_clusters(order), workers, policy, sight.view)
+        current = (sight.view.status.nominated_cluster_names or [""])[0]
+        request = Request(key.namespace, key.name, owner.kind.framework, asked.open, self._as_copy(sight))
+        refusal = ""
+        if current in workers:
+            copy = group_loading.remote(workers[current], document, owner, self._policy.origin).copy
+            refusal = dispatch.refusal(copy)
+        dispatched = sight.condition(names.DISPATCHED)
+        started = dispatched.last_transition_time if dispatched is not None and current else None
+        return Turn(sight, request, asked, tuple(order), policy, current, refusal, started)
+
+    def in_order(self, turns: Sequence[Turn]) -> list[Turn]:
+        """Those of higher priority choose first, then those that waited longest."""
+        by_key = {turn.key: turn for turn in turns}
+        return [by_key[sight.key] for sight in dispatch.priority_order([turn.sight for turn in turns])]
+
+    def cluster_of(self, key: Key) -> str:
+        """The cluster the Workload runs in, if it has one."""
+        document = self._objects.workload(key)
+        return str((document.get("status") or {}).get("clusterName", "")) if document is not None else ""
+
+    def _clusters(self, check: str) -> list[str]:
+        found = self._objects.admission_check(check)
+        try:
+            return group_loading.clusters_of(found, self._objects) if found is not None else []
+        except admission_check.BadReference:
+            return []
+
+    def _known_clusters(self, order: Sequence[str]) -> dict[str, MultiKueueCluster]:
+        found = {name: self._objects.clusters.get(Key("", name)) for name in order}
+        return {name: cluster for name, cluster in found.items() if cluster is not None}
+
+    def _dispatch_policy(self, sight: Sight) -> DispatchPolicySpec:
+        """The policy that the Workload's ClusterQueue names, else the one called ``default``, else the defaults."""
+        admission = sight.view.status.admission
+        queue = self._objects.known.informer(CLUSTER_QUEUES).get(Key("", admission.cluster_queue if admission else ""))
+        name = queue.metadata.annotation(names.DISPATCH_POLICY_ANNOTATION) if queue is not None else ""
+        policies = self._objects.known.informer(DISPATCH_POLICIES)
+        found: DispatchPolicy | None = policies.get(Key("", name or names.DEFAULT_DISPATCH_POLICY))
+        return found.spec if found is not None else DEFAULT_POLICY
+
+    def _as_copy(self, sight: Sight) -> bytes:
+        """The Workload as a worker would see it, created now: behind all that wait there with the same priority."""
+        copy = remote_objects.workload_copy(sight.document, self._policy)
+        copy["metadata"]["creationTimestamp"] = timestamps.rfc3339(self._clock.now())
+        return msgspec.json.encode(copy)

@@ -1,0 +1,100 @@
+"""The manager's objects as the federation's decisions read them, and how a change finds its Workloads."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from hub.engine import admission_check, group_loading
+from worker_agent.api import resource_type
+from worker_agent.api.admission_check import AdmissionCheck
+from worker_agent.api.document import Document
+from worker_agent.api.job_kind import JobKind
+from worker_agent.api.meta import Key
+from worker_agent.api.multikueue import MultiKueueCluster, MultiKueueConfig
+from worker_agent.api.workload import Workload
+from worker_agent.controllers.known_objects import KnownObjects
+from worker_agent.kube.informer import Informer
+
+CHECK_INDEX: Final = "admission check"
+"""Workloads by the AdmissionChecks on their status."""
+
+NAMESPACE_INDEX: Final = "federation namespace"
+
+
+def checks_of(workload: Workload) -> Iterable[str]:
+    return [state.name for state in workload.status.admission_checks or ()]
+
+
+def namespace_of(workload: Workload) -> Iterable[str]:
+    yield workload.metadata.namespace
+
+
+class FederationObjects:
+    """Reads what the informers of the manager hold; nothing is asked of its API server."""
+
+    def __init__(self, known: KnownObjects) -> None:
+        self.known = known
+        self.workloads: Informer[Workload] = known.informer(resource_type.WORKLOADS)
+        self.checks: Informer[AdmissionCheck] = known.informer(resource_type.ADMISSION_CHECKS)
+        self.configs: Informer[MultiKueueConfig] = known.informer(resource_type.MULTIKUEUE_CONFIGS)
+        self.clusters: Informer[MultiKueueCluster] = known.informer(resource_type.MULTIKUEUE_CLUSTERS)
+        self.secrets: Informer[Document] = known.informer(resource_type.SECRETS)
+        self.workloads.add_index(CHECK_INDEX, checks_of)
+        self.workloads.add_index(NAMESPACE_INDEX, namespace_of)
+
+    # What group_loading asks for.
+
+    def workload(self, key: Key) -> Document | None:
+        return self.known.document(resource_type.WORKLOADS, key)
+
+    def workloads_in(self, namespace: str) -> Iterator[Document]:
+        return self.known.documents(resource_type.WORKLOADS, NAMESPACE_INDEX, namespace)
+
+    def job(self, kind: JobKind, key: Key) -> Document | None:
+        return self.known.document(kind.resource, key)
+
+    def admission_check(self, name: str) -> AdmissionCheck | None:
+        return self.checks.get(Key("", name))
+
+    def config(self, name: str) -> MultiKueueConfig | None:
+        return self.configs.get(Key("", name))
+
+    # What leads from a change to the Workloads it concerns.
+
+    def is_ours(self, workload: Workload) -> bool:
+        """Whether MultiKueue decides one of the Workload's checks."""
+        return bool(group_loading.multikueue_checks(workload, self))
+
+    def workloads_with_check(self, name: str) -> list[Key]:
+        return [workload.metadata.key for workload in self.workloads.by_index(CHECK_INDEX, name)]
+
+    def multikueue_checks(self) -> list[AdmissionCheck]:
+        return [check for check in self.checks.values() if group_loading.is_multikueue(check)]
+
+    def checks_with_config(self, config: str) -> list[str]:
+        """Names of the MultiKueue checks whose parameters name this configuration."""
+        return [check.metadata.name for check in self.multikueue_checks() if _config_name(check) == config]
+
+    def configs_with_cluster(self, cluster: str) -> list[str]:
+        return [config.metadata.name for config in self.configs.values() if cluster in config.spec.clusters]
+
+    def all_workloads(self) -> list[Key]:
+        """Every Workload with a MultiKueue check."""
+        found: dict[Key, None] = {}
+        for check in self.multikueue_checks():
+            found.update(dict.fromkeys(self.workloads_with_check(check.metadata.name)))
+        return list(found)
+
+
+def _config_name(check: AdmissionCheck) -> str:
+    try:
+        return admission_check.config_name(check)
+    except admission_check.BadReference:
+        return ""
+
+
+def document_of(view: Any) -> Document:
+    """A typed object as a document: for one that is gone, whose bytes nobody keeps."""
+    found: Document = msgspec.json.decode(msgspec.json.encode(view))
+    return found

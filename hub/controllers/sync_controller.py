@@ -1,0 +1,117 @@
+"""Carries each Workload through MultiKueue's state machine: load the group, decide, apply (spec sections 7 and 8)."""
+
+from collections.abc import Callable
+from typing import Final
+
+from hub.clusters.remote_clients import RemoteClients
+from hub.clusters.worker_connection import WorkerConnection
+from hub.controllers.federation_objects import FederationObjects, document_of
+from hub.controllers.hub_applier import HubApplier
+from hub.engine import group_loading, sync
+from hub.engine.group_loading import Federation
+from hub.engine.intents import ForgetDeleted
+from hub.engine.remote_group import SyncPolicy
+from hub.engine.sync_owner import KindTable
+from worker_agent.api.admission_check import AdmissionCheck
+from worker_agent.api.document import Document
+from worker_agent.api.meta import Key
+from worker_agent.api.multikueue import MultiKueueConfig
+from worker_agent.api.workload import Workload
+from worker_agent.kube.clock import Clock
+from worker_agent.kube.controller import Controller
+from worker_agent.kube.informer import Event
+
+WORKERS: Final = 64
+"""Workloads looked after at a time; most wait for an API server, and a slow worker must not use up all of them."""
+
+
+class SyncController:
+    """Reconciles a Workload when it, its job, one of its copies, its check's configuration or a connection changes."""
+
+    def __init__(
+        self,
+        objects: FederationObjects,
+        clients: RemoteClients[WorkerConnection],
+        kinds: KindTable,
+        policy: SyncPolicy,
+        clock: Clock,
+    ) -> None:
+        self._objects = objects
+        self._clients = clients
+        self._kinds = kinds
+        self._policy = policy
+        self._clock = clock
+        self._applier: HubApplier | None = None
+        self._deleted: dict[Key, Document] = {}
+        self._settled_handlers: list[Callable[[Key], None]] = []
+        self.controller: Controller[Key] = Controller(
+            "multikueue-workload", self._reconcile, workers=WORKERS, clock=clock
+        )
+        objects.workloads.add_handler(self._workload_changed)
+        objects.checks.add_handler(self._check_changed)
+        objects.configs.add_handler(self._config_changed)
+
+    def use(self, applier: HubApplier) -> None:
+        """The applier comes after the controller: it enqueues siblings here."""
+        self._applier = applier
+
+    async def run(self) -> None:
+        await self.controller.run()
+
+    def enqueue(self, key: Key, after: float = 0.0) -> None:
+        """Look at a Workload, if there is or was one of that key that is ours."""
+        if key in self._objects.workloads or key in self._deleted:
+            self.controller.enqueue(key, after)
+
+    def contact_changed(self, cluster: str) -> None:
+        """Every Workload that may go or be there is looked at again."""
+        for config in self._objects.configs_with_cluster(cluster):
+            self._enqueue_config(config)
+
+    def _workload_changed(self, event: Event[Workload]) -> None:
+        if event.new is not None:
+            if self._objects.is_ours(event.new):
+                self.controller.enqueue(event.key)
+            return
+        assert event.old is not None
+        if self._objects.is_ours(event.old):
+            # Its copies are still to be removed; after a restart the collection of orphans does that.
+            self._deleted[event.key] = document_of(event.old)
+            self.controller.enqueue(event.key)
+
+    def _check_changed(self, event: Event[AdmissionCheck]) -> None:
+        old, new = event.old, event.new
+        if new is not None and (old is None or old.spec.parameters != new.spec.parameters):
+            self._enqueue_check(event.key.name)
+
+    def _config_changed(self, event: Event[MultiKueueConfig]) -> None:
+        if event.old is None or event.new is None or event.old.spec.clusters != event.new.spec.clusters:
+            self._enqueue_config(event.key.name)
+
+    def _enqueue_config(self, config: str) -> None:
+        for check in self._objects.checks_with_config(config):
+            self._enqueue_check(check)
+
+    def _enqueue_check(self, check: str) -> None:
+        for key in self._objects.workloads_with_check(check):
+            self.controller.enqueue(key)
+
+    async def _reconcile(self, key: Key) -> float | None:
+        group = group_loading.load(key, self.federation(), self._policy, self._deleted.get(key))
+        if group is None:
+            return None
+        assert self._applier is not None
+        intents = sync.decide(group, self._clock.now())
+        requeue = await self._applier.apply(intents)
+        if any(isinstance(intent, ForgetDeleted) for intent in intents):
+            self._deleted.pop(key, None)
+            self._applier.forget(key)
+        return requeue
+
+    def federation(self) -> Federation:
+        since = {
+            name: contact.disconnected_since
+            for name, contact in self._clients.contacts()
+            if contact.disconnected_since is not None
+        }
+        return Federation(self._objects, self._clients.connected(), since, self._kinds)

@@ -1,0 +1,162 @@
+"""How one workload stands with one cluster: the cheap questions, then what the worker's own engine would decide, then
+whether its nodes have the room that its quota promises."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from hub.engine import screen
+from hub.engine.evaluation import Evaluation, Outlook, Request
+from hub.engine.views import Views, WorkerView
+from worker_agent.api import names, quantity
+from worker_agent.api.document import get as value_at
+from worker_agent.api.meta import Key
+from worker_agent.api.workload import Workload
+from worker_agent.engine import resources, simulate, workload_info
+from worker_agent.engine.cluster_queue import ClusterQueueRow
+from worker_agent.engine.conditions import Phase
+from worker_agent.engine.policy import Policy
+from worker_agent.engine.resources import Requests
+from worker_agent.engine.simulate import Verdict
+from worker_agent.engine.workload_info import WorkloadRow
+
+THOUSANDTHS: Final = 1000
+_decoder = msgspec.json.Decoder(Workload)
+
+_OUTLOOKS: Final = {
+    simulate.Outlook.FITS: Outlook.FITS,
+    simulate.Outlook.FITS_AFTER_PREEMPTION: Outlook.FITS_AFTER_PREEMPTION,
+    simulate.Outlook.WAITS: Outlook.WAITS,
+    simulate.Outlook.IMPOSSIBLE: Outlook.IMPOSSIBLE,
+}
+
+
+def evaluate(request: Request, views: Views, policy: Policy, now: datetime) -> list[Evaluation]:
+    """One evaluation per cluster of the request, in its order."""
+    workload = _decoder.decode(request.workload)
+    return [_one(request, workload, cluster, views.get(cluster), policy, now) for cluster in request.clusters]
+
+
+def _one(
+    request: Request, workload: Workload, cluster: str, view: WorkerView | None, policy: Policy, now: datetime
+) -> Evaluation:
+    refused = screen.screen(view, cluster, request, workload)
+    if refused is not None or view is None:
+        return refused or Evaluation(cluster, int(Outlook.UNKNOWN))
+    known = view.state.rows.get(Key(request.namespace, request.name))
+    if known is not None and known.phase == Phase.PENDING:
+        # The copy that waits there has its own place in the queue.
+        workload = known.workload
+    verdict = simulate.would_admit(view.state, workload, policy, now)
+    row = known if known is not None else workload_info.build(workload, view.state.shapes)
+    return _Judgement(view, row, verdict).evaluation()
+
+
+class _Judgement:
+    """A verdict in figures that clusters can be compared by."""
+
+    def __init__(self, view: WorkerView, row: WorkloadRow, verdict: Verdict) -> None:
+        self._view = view
+        self._row = row
+        self._verdict = verdict
+        name = verdict.cluster_queue or row.reserved_in
+        self._queue: ClusterQueueRow | None = view.state.cluster_queues.get(name)
+        self._asked: Requests = resources.total(pod_set.requests for pod_set in row.pod_sets)
+
+    def evaluation(self) -> Evaluation:
+        verdict = self._verdict
+        outlook, reason, message = _OUTLOOKS[verdict.kind], verdict.reason, self._message()
+        if outlook in (Outlook.FITS, Outlook.FITS_AFTER_PREEMPTION) and not self._has_nodes():
+            outlook, reason = Outlook.WAITS_FOR_ROOM, "NoRoomOnNodes"
+            message = f"quota is free, but no nodes have room for {self._pods()} now"
+        return Evaluation(
+            cluster=self._view.cluster,
+            outlook=int(outlook),
+            reason=reason,
+            message=message,
+            position=-1 if verdict.position is None else verdict.position,
+            load=self._load(),
+            free=self._free(),
+            victims=len(verdict.victims),
+            lost_pod_seconds=verdict.lost_pod_seconds,
+            price=self._price(),
+            exact=self._view.exact,
+            admission=msgspec.json.encode(verdict.assignment) if verdict.assignment is not None else b"",
+        )
+
+    def _message(self) -> str:
+        verdict = self._verdict
+        if verdict.kind is simulate.Outlook.FITS:
+            flavors = sorted({flavor for assignment in self._assignments() for flavor in assignment.values()})
+            return f"fits now in {', '.join(flavors)}" if flavors else "fits now"
+        if verdict.kind is simulate.Outlook.FITS_AFTER_PREEMPTION:
+            lost = verdict.lost_pod_seconds
+            return f"fits after preempting {len(verdict.victims)} workload(s), {lost} pod-seconds lost"
+        if verdict.kind is simulate.Outlook.WAITS:
+            return f"waits behind {verdict.position or 0}: {verdict.message}"
+        return f"impossible: {verdict.message}"
+
+    def _assignments(self) -> Iterable[dict[str, str]]:
+        for assignment in value_at(self._verdict.assignment, "podSetAssignments", []):
+            yield assignment.get("flavors") or {}
+
+    def _has_nodes(self) -> bool:
+        """Whether the nodes of the assigned flavors can hold all pods at once; unknown nodes count as there."""
+        if self._verdict.assignment is None:
+            return True
+        return self._view.has_nodes(self._row, self._verdict.assignment)
+
+    def _pods(self) -> str:
+        shapes = []
+        for pod_set in self._row.pod_sets:
+            if pod_set.count:
+                each = {name: amount // pod_set.count for name, amount in pod_set.requests.items()}
+                words = ", ".join(f"{name} {text}" for name, text in sorted(resources.documents(each).items()))
+                shapes.append(f"{pod_set.count} pods of {words}")
+        return " and ".join(shapes)
+
+    def _load(self) -> int:
+        """Demand ahead, usage and its own, in thousandths of the queue's quota: the fullest resource counts."""
+        if self._queue is None:
+            return 0
+        shares = []
+        for name, asked in self._asked.items():
+            nominal, used = self._nominal(name)
+            demand = self._verdict.demand_ahead.get(name, 0) + asked + used
+            shares.append(demand * THOUSANDTHS // nominal if nominal > 0 else 0)
+        return max(shares, default=0)
+
+    def _free(self) -> int:
+        """What would be left of the queue's reach, in thousandths of its quota: the scarcest resource counts."""
+        if self._queue is None:
+            return 0
+        left = simulate.room_left(self._view.state, self._queue)
+        shares = []
+        for name, asked in self._asked.items():
+            nominal, _ = self._nominal(name)
+            if nominal > 0:
+                shares.append((left.get(name, 0) - asked) * THOUSANDTHS // nominal)
+        return min(shares, default=0)
+
+    def _nominal(self, resource: str) -> tuple[int, int]:
+        """Nominal quota of one resource over all flavors, and what is in use of it."""
+        assert self._queue is not None
+        node = self._queue.node
+        nominal = sum(quota.nominal for fr, quota in node.quotas.items() if fr[1] == resource)
+        return nominal, sum(node.usage.get(fr, 0) for fr in node.quotas if fr[1] == resource)
+
+    def _price(self) -> int:
+        """The dearest of the assigned flavors, in millionths per hour."""
+        prices = [_price_of(self._view, flavor) for assignment in self._assignments() for flavor in assignment.values()]
+        return max(prices, default=0)
+
+
+def _price_of(view: WorkerView, flavor: str) -> int:
+    row = view.state.catalog.flavors.get(flavor)
+    text = row.view.metadata.annotation(names.PRICE_ANNOTATION) if row is not None else ""
+    try:
+        return quantity.nanos(text) // 1000 if text else 0
+    except quantity.QuantityError:
+        return 0

@@ -1,0 +1,79 @@
+"""Pods that a worker's last report of its nodes cannot know of yet: those of workloads sent there since."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from worker_agent.api.cluster_capacity import ClusterCapacity
+from worker_agent.api.document import Document
+from worker_agent.api.document import get as value_at
+from worker_agent.api.meta import Key
+from worker_agent.engine.physical_room import Demand, PhysicalRoom
+from worker_agent.engine.workload_info import WorkloadRow
+
+REPORT_LAG: Final = timedelta(seconds=1)
+"""A report may be older than it says: it is put together from what the agent's own watches had brought by then."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Commitment:
+    demands: tuple[Demand, ...]
+    since: datetime
+    shown: bool = False
+    """The worker's object holds the quota: from the next report on the report counts it."""
+
+
+class NodeCommitments:
+    """Room on one worker's nodes: its last report less what was sent there after it."""
+
+    def __init__(self) -> None:
+        self._reported: PhysicalRoom | None = None
+        self._left: PhysicalRoom | None = None
+        self._open: dict[Key, _Commitment] = {}
+
+    def report(self, capacity: ClusterCapacity | None) -> None:
+        """Take over a report; workloads that it can have counted are counted by it alone. Raises QuantityError."""
+        self._reported = PhysicalRoom(capacity) if capacity is not None else None
+        at = capacity.status.reported_at if capacity is not None else None
+        if at is not None:
+            before = at - REPORT_LAG
+            self._open = {k: c for k, c in self._open.items() if not c.shown or c.since > before}
+        self._settle()
+
+    def commit(self, key: Key, demands: tuple[Demand, ...], now: datetime) -> None:
+        self._open[key] = _Commitment(demands, now)
+        self._settle()
+
+    def shown(self, key: Key, now: datetime) -> None:
+        """The worker's own object holds the quota now."""
+        found = self._open.get(key)
+        if found is not None and not found.shown:
+            self._open[key] = _Commitment(found.demands, now, shown=True)
+
+    def release(self, key: Key) -> None:
+        if self._open.pop(key, None) is not None:
+            self._settle()
+
+    def fits(self, demands: Iterable[Demand]) -> bool:
+        """Whether the pods find nodes at once; where nothing is known of nodes they do."""
+        return self._left is None or self._left.fits_all(demands)
+
+    def _settle(self) -> None:
+        left = self._reported
+        for commitment in self._open.values():
+            # Where they do not all fit, the report is older than what came after it; the rest stays as it is.
+            left = left.after(commitment.demands) or left if left is not None else None
+        self._left = left
+
+
+def demands_of(row: WorkloadRow, admission: Document) -> tuple[Demand, ...]:
+    """The pods of a workload on the flavors that an admission grants it."""
+    granted = {str(found.get("name")): found for found in value_at(admission, "podSetAssignments", [])}
+    demands = []
+    for pod_set in row.pod_sets:
+        assignment = granted.get(pod_set.name, {})
+        flavors = sorted(set((assignment.get("flavors") or {}).values()))
+        count = int(assignment.get("count") or pod_set.count)
+        demands.append(Demand(dict(pod_set.shape.requests), count, flavors[0] if flavors else ""))
+    return tuple(demands)
