@@ -4,6 +4,7 @@ Wording: k8s.io/apiserver pkg/endpoints/handlers/{create,update,rest}.go.
 """
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -39,15 +40,15 @@ def read_object(call: Call) -> Document:
 
 def _parse(call: Call, media: str) -> tuple[Any, list[str]]:
     body = call.request.body
-    repeated: list[str] = []
     try:
         if media == protobuf.MEDIA_TYPE:
-            return protobuf.read(body), repeated
+            return protobuf.read(body), []
         if media in _YAML:
-            return json_values(yaml.safe_load(body)), repeated
+            return json_values(yaml.safe_load(body)), []
         if directive(call) != "Ignore" and "fieldValidation" in call.query:
-            return json.loads(body, object_pairs_hook=lambda pairs: _noting(pairs, repeated)), repeated
-        return decode(body), repeated
+            document = json.loads(body, object_pairs_hook=_noting)
+            return document, list(_repeats(document))
+        return decode(body), []
     except (msgspec.DecodeError, ValueError, yaml.YAMLError) as error:
         why = f"couldn't get version/kind; json parse error: {error}"
         raise failure.bad_request(f"{_unrecognized(call.resource)}: {why}") from None
@@ -64,13 +65,33 @@ def json_values(value: Any) -> Any:
     return value
 
 
-def _noting(pairs: list[tuple[str, Any]], repeated: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            repeated.append(name)
-        found[name] = value
-    return found
+class _Repeating(dict[str, Any]):
+    """An object whose text named ``repeated`` more than once."""
+
+    repeated: tuple[str, ...] = ()
+
+
+def _noting(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    noted = _Repeating(found)
+    names = [name for name, _ in pairs]
+    noted.repeated = tuple(name for name in found if names.count(name) > 1)
+    return noted
+
+
+def _repeats(value: Any, path: str = "") -> Iterator[str]:
+    """Paths of repeated fields."""
+    if isinstance(value, dict):
+        below = f"{path}." if path else ""
+        if isinstance(value, _Repeating):
+            yield from (f"{below}{name}" for name in value.repeated)
+        for name, item in value.items():
+            yield from _repeats(item, f"{below}{name}")
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _repeats(item, f"{path}[{index}]")
 
 
 def _unrecognized(resource: Resource) -> str:

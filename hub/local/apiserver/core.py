@@ -86,6 +86,9 @@ class Core:
         target = request_path.read(state.resources, request, query)
         if target is None:
             return self._other(request)
+        why = unsupported.subresource(target.resource.plural, target.subresource) if target.subresource else None
+        if why is not None:
+            raise failure.not_implemented(why)
         form = accepted_form(request.headers.get("accept", ""), query)
         call = Call(state, self.schemas, request, query, target, identity, now, form, warnings)
         if call.resource.deprecation:
@@ -144,11 +147,12 @@ def _write(call: Call) -> Steps:
     target = call.target
     if target.subresource:
         return _write_subresource(call)
-    if target.verb not in target.resource.verbs or (target.verb == "create") is bool(target.name):
+    if target.verb not in target.resource.verbs or bool(target.name) is (target.verb in _ON_COLLECTION):
         raise failure.method_not_allowed()
     return _WRITES[target.verb](call)
 
 
+_ON_COLLECTION = frozenset({"create", "deletecollection"})
 _WRITES: dict[str, Callable[[Call], Steps]] = {
     "create": creation.create,
     "update": updates.replace,

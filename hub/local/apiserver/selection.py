@@ -1,53 +1,16 @@
 """Label and field selectors of list, watch and deletecollection, as predicates on stored objects.
 
-Grammar and wording: k8s.io/apimachinery pkg/labels/selector.go and pkg/fields/selector.go.
+Grammar and wording of field selectors: k8s.io/apimachinery pkg/fields/selector.go.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hub.local.apiserver import failure
+from hub.local.apiserver import event_versions, failure, label_query
 from hub.local.apiserver.resources import Resource
 from hub.local.apiserver.store import Stored
-
-_KEY = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?(?:/[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?"
-_VALUE = r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?"
-_REQUIREMENT = re.compile(
-    rf"\s*(?:(?P<absent>!\s*{_KEY})|(?P<key>{_KEY})(?:\s*(?P<op>==|=|!=|>|<)\s*(?P<value>{_VALUE})|"
-    rf"\s+(?P<set>in|notin)\s*\((?P<values>[^)]*)\))?)\s*(?:,|$)"
-)
-
-Labels = Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class LabelRequirement:
-    """One term of a label selector. ``operator`` is one of = != in notin exists ! > <."""
-
-    key: str
-    operator: str
-    values: frozenset[str] = frozenset()
-
-    def matches(self, labels: Labels) -> bool:
-        value = labels.get(self.key)
-        match self.operator:
-            case "exists":
-                return value is not None
-            case "!":
-                return value is None
-            case "=" | "in":
-                return value is not None and value in self.values
-            case "!=" | "notin":
-                return value is None or value not in self.values
-        return self._compares(value)
-
-    def _compares(self, value: str | None) -> bool:
-        try:
-            left, right = int(value or ""), int(next(iter(self.values)))
-        except ValueError:
-            return False
-        return left > right if self.operator == ">" else left < right
+from worker_agent.api.selectors import Requirement
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +19,7 @@ class Selection:
 
     namespace: str = ""
     name: str = ""
-    labels: tuple[LabelRequirement, ...] = ()
+    labels: tuple[Requirement, ...] = ()
     fields: tuple[tuple[str, str, bool], ...] = ()
     """(field, value, whether it must be equal)."""
     everything: bool = field(default=True)
@@ -82,38 +45,12 @@ def _field(stored: Stored, name: str) -> str:
 
 def select(resource: Resource, namespace: str, name: str, query: Mapping[str, str]) -> Selection:
     """The selection of a request, with the real server's refusals for what it cannot read."""
-    labels = parse_labels(query.get("labelSelector", ""))
+    labels = label_query.parse(query.get("labelSelector", ""))
     fields = parse_fields(resource, query.get("fieldSelector", ""))
     for key, value, equal in fields:
         if key == "metadata.name" and equal and not name:
             name = value
     return Selection(namespace, name, labels, fields, not (namespace or name or labels or fields))
-
-
-def parse_labels(text: str) -> tuple[LabelRequirement, ...]:
-    found = []
-    position = 0
-    while position < len(text):
-        matched = _REQUIREMENT.match(text, position)
-        if matched is None:
-            raise failure.bad_request(
-                f'unable to parse requirement: invalid label selector "{text}" at {text[position:]!r}'
-            )
-        found.append(_requirement(matched))
-        position = matched.end()
-    return tuple(found)
-
-
-def _requirement(matched: re.Match[str]) -> LabelRequirement:
-    if absent := matched["absent"]:
-        return LabelRequirement(absent[1:].strip(), "!")
-    if matched["set"]:
-        values = frozenset(value.strip() for value in matched["values"].split(","))
-        return LabelRequirement(matched["key"], matched["set"], values)
-    operator = matched["op"]
-    if operator is None:
-        return LabelRequirement(matched["key"], "exists")
-    return LabelRequirement(matched["key"], "=" if operator == "==" else operator, frozenset({matched["value"]}))
 
 
 _TERM = re.compile(r"(?P<key>[^=!]+)(?P<op>==|!=|=)(?P<value>.*)", re.DOTALL)
@@ -129,7 +66,8 @@ def parse_fields(resource: Resource, text: str) -> tuple[tuple[str, str, bool], 
         if label not in ("metadata.name", "metadata.namespace") and label not in resource.selectable:
             raise failure.bad_request(_unknown_field(resource, label))
         value = re.sub(r"\\([\\,=])", r"\1", matched["value"])
-        found.append((label, value, matched["op"] != "!="))
+        name = event_versions.kept_field(label) if event_versions.differs(resource) else label
+        found.append((name, value, matched["op"] != "!="))
     return tuple(found)
 
 

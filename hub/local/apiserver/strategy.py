@@ -41,7 +41,7 @@ def prepare_changed(call: Call, document: Document, old: Document) -> None:
     resource = call.resource
     if call.target.subresource == "status":
         _only_status(resource, document, old)
-    elif resource.has_status:
+    elif resource.has_status and call.target.subresource != "binding":
         restore(document, old, "status")
     special = _CHANGED.get((resource.group, resource.kind))
     if special is not None:

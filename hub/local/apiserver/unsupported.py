@@ -41,4 +41,9 @@ def reason(parts: list[str]) -> str | None:
         return FEATURES["legacy-watch"]
     if rest[:1] == ["namespaces"] and len(rest) > 2:
         rest = rest[2:]
-    return SUBRESOURCES.get((rest[0], rest[2])) if len(rest) > 2 else None
+    return subresource(rest[0], rest[2]) if len(rest) > 2 else None
+
+
+def subresource(plural: str, name: str) -> str | None:
+    """Why a subresource is refused with 501; None when it is not on the list."""
+    return SUBRESOURCES.get((plural, name))

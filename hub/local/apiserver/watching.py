@@ -60,9 +60,12 @@ class Watch:
     def read(self, now: datetime, until: int | None = None) -> list[bytes]:
         """What happened since the last call, in order; nothing later than the revision ``until``."""
         frames, self._first = self._first, []
+        resource = self._call.resource
+        if self._call.state.resources.find(resource.group, resource.version, resource.plural) is None:
+            self.ended = True  # its CRD is gone
         collection = self._collection
         end = collection.dropped + len(collection.log) if until is None else collection.position_after(until)
-        if self._position >= end or self.ended:
+        if self._position >= end or (self.ended and frames):
             return frames
         if self._position < collection.dropped:
             self._refuse(failure.too_old(collection.oldest - 1, collection.oldest))
