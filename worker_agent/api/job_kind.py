@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
 
-from worker_agent.api import names, pod_set_info, topology_request
+from worker_agent.api import names, pod_set_info, topology_request, workload_name
 from worker_agent.api.document import Document, Path, at, put
 from worker_agent.api.document import get as value_at
 from worker_agent.api.job_policy import JobPolicy
@@ -259,6 +259,13 @@ class JobKind:
         """Part of the hash in the Workload's name, for kinds with one Workload per size."""
         return str(value_at(job, "metadata.generation", 0)) if self.is_elastic(job, policy) else ""
 
+    def workload_name(self, job: Document, policy: JobPolicy) -> str:
+        """The name of the Workload made for the job as it is now."""
+        metadata, resource = job["metadata"], self.resource
+        extra, short = self.name_suffix(job, policy), policy.short_workload_names
+        name, uid = metadata["name"], metadata.get("uid", "")
+        return workload_name.name_of(resource.kind, resource.group, name, uid, extra=extra, short=short)
+
     # MultiKueue
 
     def managed_by(self, job: Document) -> str:
@@ -271,19 +278,17 @@ class JobKind:
     def remote_copy(self, job: Document, workload: str, origin: str, policy: JobPolicy) -> Document:
         """The job as a worker gets it: no owner, no finalizer, no managedBy; with origin and the Workload to adopt."""
         metadata = job["metadata"]
-        labels = {**(metadata.get("labels") or {}), names.MULTIKUEUE_ORIGIN_LABEL: origin}
-        annotations = dict(metadata.get("annotations") or {})
-        pointer_in_annotation = policy.identifier_annotations or len(workload) > LABEL_VALUE_LIMIT
-        (annotations if pointer_in_annotation else labels)[names.PREBUILT_WORKLOAD] = workload
-        copied: Document = {"name": metadata["name"], "namespace": metadata.get("namespace", ""), "labels": labels}
-        if annotations:
-            copied["annotations"] = annotations
+        copied: Document = {"name": metadata["name"], "namespace": metadata.get("namespace", "")}
+        copied["labels"] = {**(metadata.get("labels") or {}), names.MULTIKUEUE_ORIGIN_LABEL: origin}
+        if metadata.get("annotations"):
+            copied["annotations"] = dict(metadata["annotations"])
         copy: Document = {
             "apiVersion": self.resource.api_version,
             "kind": self.resource.kind,
             "metadata": copied,
             "spec": job.get("spec") or {},
         }
+        copy = with_prebuilt(copy, workload, policy)
         return self.with_managed_by(copy, "") if self.managed_by_path else copy
 
     def remote_patch(self, local: Document, remote: Document, workload: str, policy: JobPolicy) -> Document:
@@ -307,6 +312,13 @@ def without_labels(template: Document, labels: Sequence[str]) -> Document:
         return template
     kept = {name: value for name, value in present.items() if name not in labels}
     document: Document = put(template, ("metadata", "labels"), kept or None)
+    return document
+
+
+def with_prebuilt(job: Document, workload: str, policy: JobPolicy) -> Document:
+    """The job pointing at a Workload to adopt: by annotation if those are read or the name is too long for a label."""
+    where = "annotations" if policy.identifier_annotations or len(workload) > LABEL_VALUE_LIMIT else "labels"
+    document: Document = put(job, ("metadata", where, names.PREBUILT_WORKLOAD), workload)
     return document
 
 

@@ -1,6 +1,5 @@
 """The Workload made from a job: its name, its content and its priority (spec/jobs 5.1, 5.2)."""
 
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,34 +14,7 @@ from worker_agent.api.resource_type import WORKLOADS
 from worker_agent.api.workload_priority_class import WorkloadPriorityClass
 from worker_agent.engine import job_matching, job_pod_sets
 
-NAME_LIMIT: Final = 253
-SHORT_NAME_LIMIT: Final = 63
-_HASH_LENGTH: Final = 5
 _LABEL_VALUE: Final = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])?\Z")
-
-
-def name_of(kind: str, group: str, owner: str, uid: str, *, extra: str = "", short: bool = False) -> str:
-    """``<kind>-<owner>-<hash>``: readable, and never the name of another owner's Workload.
-
-    ``extra`` distinguishes several Workloads of one owner; ``short`` keeps the name within a label value.
-    """
-    limit = SHORT_NAME_LIMIT if short else NAME_LIMIT
-    hashed = "\n".join((kind, group, owner, uid, *((extra,) if extra else ())))
-    digest = hashlib.sha1(hashed.encode(), usedforsecurity=False).hexdigest()[:_HASH_LENGTH]
-    return f"{kind.lower()}-{owner}"[: limit - _HASH_LENGTH - 1] + f"-{digest}"
-
-
-def name_for_job(kind: JobKind, job: Document, policy: JobPolicy) -> str:
-    """The name of the Workload made for the job as it is now."""
-    metadata = job["metadata"]
-    return name_of(
-        kind.resource.kind,
-        kind.resource.group,
-        metadata["name"],
-        metadata.get("uid", ""),
-        extra=kind.name_suffix(job, policy),
-        short=policy.short_workload_names,
-    )
 
 
 class PriorityMissing(LookupError):
@@ -121,7 +93,7 @@ def build(kind: JobKind, job: Document, classes: PriorityClasses, policy: JobPol
         "apiVersion": WORKLOADS.api_version,
         "kind": WORKLOADS.kind,
         "metadata": {
-            "name": name_for_job(kind, job, policy),
+            "name": kind.workload_name(job, policy),
             "namespace": metadata.get("namespace", ""),
             "labels": _labels(job, policy),
             "annotations": _annotations(job, policy),

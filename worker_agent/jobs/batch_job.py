@@ -6,7 +6,16 @@ from typing import Final
 
 from worker_agent.api import names, timestamps
 from worker_agent.api.document import Document, at, get, put
-from worker_agent.api.job_kind import JobKind, StatusBack, Stop, StopStep, TemplateAt, without_labels
+from worker_agent.api.job_kind import (
+    JobKind,
+    StatusBack,
+    Stop,
+    StopStep,
+    TemplateAt,
+    prebuilt_name,
+    with_prebuilt,
+    without_labels,
+)
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.pod_set_info import PodSetInfo
 from worker_agent.api.resource_type import JOBS
@@ -80,6 +89,20 @@ class BatchJob(JobKind):
         if at(copy, (*ANNOTATIONS, names.STOPPING_ANNOTATION)) is not None:
             copy = put(copy, (*ANNOTATIONS, names.STOPPING_ANNOTATION), None)
         return put(copy, TEMPLATE, without_labels(at(copy, TEMPLATE, {}), self.private_template_labels))  # type: ignore[no-any-return]
+
+    def remote_patch(self, local: Document, remote: Document, workload: str, policy: JobPolicy) -> Document:
+        """An elastic Job's size, and the slice that grants it.
+
+        Growth is left alone while another slice than the one of the present size is looked at: that view is old.
+        """
+        if not self.is_elastic(local, policy):
+            return remote
+        wanted, present = get(local, "spec.parallelism", 1), get(remote, "spec.parallelism", 1)
+        if wanted == present and prebuilt_name(remote, policy) == workload:
+            return remote
+        if present < wanted and workload != self.workload_name(local, policy):
+            return remote
+        return with_prebuilt(put(remote, ("spec", "parallelism"), wanted), workload, policy)
 
     def status_back(self, local: Document, remote: Document, now: datetime) -> StatusBack:
         """The copy waits while the local Job is suspended and the remote one runs: a suspended Job reports no pods."""

@@ -138,6 +138,23 @@ def test_remote_copy_points_by_label_where_annotations_are_not_read():
     assert copy["metadata"]["labels"][names.PREBUILT_WORKLOAD] == "wl"
 
 
+def test_remote_size_follows_an_elastic_job():
+    elastic = {names.ELASTIC_JOB_ANNOTATION: "true"}
+    local = job(parallelism=3, suspend=False, annotations=elastic, metadata={"generation": 2})
+    remote = KIND.remote_copy(job(parallelism=2, annotations=elastic), "old", "hub", POLICY)
+    new = KIND.workload_name(local, POLICY)
+    grown = KIND.remote_patch(local, remote, new, POLICY)
+    assert grown["spec"]["parallelism"] == 3
+    assert grown["metadata"]["annotations"][names.PREBUILT_WORKLOAD] == new
+    assert KIND.remote_patch(local, grown, new, POLICY) is grown
+    assert KIND.remote_patch(local, remote, "old", POLICY) is remote
+
+
+def test_remote_size_of_other_jobs_is_left_alone():
+    remote = KIND.remote_copy(job(parallelism=2), "w", "hub", POLICY)
+    assert KIND.remote_patch(job(parallelism=3), remote, "w", POLICY) is remote
+
+
 def test_status_comes_back_once_the_local_job_runs():
     remote = job(suspend=False, status={"active": 1})
     assert KIND.status_back(job(suspend=False), remote, NOW).status == {"active": 1}

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from worker_agent.api import names
+from worker_agent.api import names, workload_name
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.pod import PriorityClass
 from worker_agent.api.workload_priority_class import WorkloadPriorityClass
@@ -24,16 +24,16 @@ def pod_class(name: str, value: int, *, default: bool = False) -> PriorityClass:
 
 
 def test_name_is_kind_owner_and_hash():
-    assert job_workload.name_of("Job", "batch", "job", "test-uid") == "job-job-b3219"
+    assert workload_name.name_of("Job", "batch", "job", "test-uid") == "job-job-b3219"
 
 
 def test_extra_part_changes_the_hash_only():
-    assert job_workload.name_of("Job", "batch", "job", "test-uid", extra="0") == "job-job-2e122"
+    assert workload_name.name_of("Job", "batch", "job", "test-uid", extra="0") == "job-job-2e122"
 
 
 @pytest.mark.parametrize(("short", "length"), [(False, 253), (True, 63)])
 def test_long_names_are_cut_before_the_hash(short, length):
-    name = job_workload.name_of("Job", "batch", "x" * 300, "uid", short=short)
+    name = workload_name.name_of("Job", "batch", "x" * 300, "uid", short=short)
     assert len(name) == length
     assert name[-6] == "-"
 

@@ -1,0 +1,19 @@
+"""Names of Workloads: readable, bounded, and never another owner's (spec/jobs 5.1)."""
+
+import hashlib
+from typing import Final
+
+NAME_LIMIT: Final = 253
+SHORT_NAME_LIMIT: Final = 63
+_HASH_LENGTH: Final = 5
+
+
+def name_of(kind: str, group: str, owner: str, uid: str, *, extra: str = "", short: bool = False) -> str:
+    """``<kind>-<owner>-<hash>``: readable, and never the name of another owner's Workload.
+
+    ``extra`` distinguishes several Workloads of one owner; ``short`` keeps the name within a label value.
+    """
+    limit = SHORT_NAME_LIMIT if short else NAME_LIMIT
+    hashed = "\n".join((kind, group, owner, uid, *((extra,) if extra else ())))
+    digest = hashlib.sha1(hashed.encode(), usedforsecurity=False).hexdigest()[:_HASH_LENGTH]
+    return f"{kind.lower()}-{owner}"[: limit - _HASH_LENGTH - 1] + f"-{digest}"
