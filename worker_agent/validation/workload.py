@@ -10,7 +10,7 @@ from worker_agent.validation import admission_gates, metadata, quantities, workl
 from worker_agent.validation.field_error import FieldError, invalid, not_found, not_supported, required
 from worker_agent.validation.pod_sets import validate_pod_set
 from worker_agent.validation.policy import ValidationPolicy
-from worker_agent.validation.workload_view import WorkloadDocument
+from worker_agent.validation.workload_document import WorkloadDocument
 
 _BOOST_PATH: Final = f"metadata.annotations[{PRIORITY_BOOST_ANNOTATION}]"
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,12}")

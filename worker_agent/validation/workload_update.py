@@ -8,7 +8,7 @@ from worker_agent.api.names import CHECK_READY, SLICE_REPLACEMENT_FOR_ANNOTATION
 from worker_agent.validation import admission_gates
 from worker_agent.validation.equality import same
 from worker_agent.validation.field_error import FieldError, immutable, invalid, required
-from worker_agent.validation.workload_view import WorkloadDocument, pod_set_name
+from worker_agent.validation.workload_document import WorkloadDocument, pod_set_name
 
 _PLACEMENT: Final = ("topologyAssignment", "delayedTopologyRequest")
 
