@@ -13,12 +13,12 @@ from worker_agent.api.document import Document
 
 META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."
 SHARED: Final = tuple(META + name for name in ("DeleteOptions", "ListMeta", "ObjectMeta", "Patch", "Status"))
-PATCH_TYPES: Final = (
+CUSTOM_PATCH_TYPES: Final = (
     "application/apply-patch+yaml",
     "application/json-patch+json",
     "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
 )
+PATCH_TYPES: Final = (*CUSTOM_PATCH_TYPES, "application/strategic-merge-patch+json")
 WRITE_PARAMETERS: Final = {
     "dryRun": ("string", "All: run every check, store nothing."),
     "fieldManager": ("string", "Who makes the change; at most 128 printable characters."),
@@ -55,6 +55,8 @@ class Served:
     verbs: Sequence[str]
     schema: str
     subresources: Mapping[str, Sequence[str]]
+    patch_types: Sequence[str] = PATCH_TYPES
+    """kubectl apply sends a strategic merge patch where this offers one."""
 
     @property
     def type(self) -> Document:
@@ -174,7 +176,7 @@ def _body(resource: Served, verb: str) -> Document | None:
     if verb in {"create", "update"}:
         return {"content": _content(resource.schema, ["application/json", "application/yaml"]), "required": True}
     if verb == "patch":
-        return {"content": _content(f"{META}Patch", PATCH_TYPES), "required": True}
+        return {"content": _content(f"{META}Patch", resource.patch_types), "required": True}
     if verb in {"delete", "deletecollection"}:
         return {"content": _content(f"{META}DeleteOptions", ["application/json"])}
     return None

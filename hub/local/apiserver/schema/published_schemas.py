@@ -71,6 +71,7 @@ def custom(group: str, version: str, crds: list[tuple[Document, Mapping[str, Any
                 verbs=OBJECT_VERBS,
                 schema=f"{prefix}.{kind}",
                 subresources={name: PART_VERBS for name in entry.get("subresources") or {}},
+                patch_types=openapi.CUSTOM_PATCH_TYPES,
             )
         )
     return openapi.document("Kubernetes CRD Swagger", resources, schemas)
