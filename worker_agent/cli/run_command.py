@@ -1,0 +1,36 @@
+"""``fedhub-agent run``: the agent of one cluster."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Config = Annotated[Path | None, typer.Option(help="Settings file in Kueue's Configuration schema.")]
+Kubeconfig = Annotated[
+    Path | None, typer.Option(help="Kubeconfig of the cluster; without it KUBECONFIG, then the pod's own account.")
+]
+Context = Annotated[str, typer.Option(help="Context of the kubeconfig; empty takes its current one.")]
+FeatureGates = Annotated[str, typer.Option(help="Switches as name=true|false, separated by commas.")]
+
+
+def run(
+    config: Config = None, kubeconfig: Kubeconfig = None, context: Context = "", feature_gates: FeatureGates = ""
+) -> None:
+    """Run the agent: queues, quota, admission and jobs of one cluster, and the report of its capacity.
+
+    Example: fedhub-agent run --config agent.yaml --kubeconfig ~/.kube/config --context oregon
+    """
+    from worker_agent.app import program  # noqa: PLC0415 - imports that take long wait until they are needed
+    from worker_agent.cli import process  # noqa: PLC0415
+    from worker_agent.settings import AgentSettings  # noqa: PLC0415
+    from worker_agent.settings_source import SettingsError, load  # noqa: PLC0415
+
+    try:
+        settings = load(AgentSettings, config, feature_gates)
+    except SettingsError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise typer.Exit(2) from None
+    raise typer.Exit(
+        process.main(lambda transport, stop: program.run_agent(settings, transport, stop), kubeconfig, context)
+    )
