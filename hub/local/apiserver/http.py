@@ -32,14 +32,14 @@ class HttpFront:
 
     def __init__(self, server: ApiServer) -> None:
         self._server = server
-        self._runner = web.ServerRunner(web.Server(self._handle, access_log=None))
+        self._runner = web.ServerRunner(web.Server(self._handle, access_log=None), shutdown_timeout=_GRACE_SECONDS)
         self.port = 0
 
     async def start(self, host: str, port: int, certificate: KeyPair, client_ca: bytes) -> None:
         """Raises OSError when the address is taken."""
         await self._runner.setup()
         context = server_context(certificate, client_ca)
-        site = web.TCPSite(self._runner, host, port, ssl_context=context, shutdown_timeout=_GRACE_SECONDS, backlog=1024)
+        site = web.TCPSite(self._runner, host, port, ssl_context=context, backlog=1024)
         await site.start()
         self.port = self._runner.addresses[0][1]
 
