@@ -27,13 +27,31 @@ def camel(name: str) -> str:
     return head + "".join(part.capitalize() for part in rest)
 
 
-def load(settings_type: type[S], path: Path | None) -> S:
-    """Settings from ``path`` (YAML; none: defaults) under the environment. Raises SettingsError."""
+def load(settings_type: type[S], path: Path | None, feature_gates: str = "") -> S:
+    """Settings from ``path`` (YAML; none: defaults) under the environment; ``feature_gates`` as on the command line.
+
+    Raises SettingsError, also for feature gates in both places.
+    """
     values = from_yaml(path, settings_type) if path else {}
+    if feature_gates:
+        if values.get("feature_gates"):
+            raise SettingsError("feature gates for CLI and configuration cannot both specified")
+        values["feature_gates"] = gates_from_text(feature_gates)
     try:
         return settings_type(**values)
     except ValidationError as error:
         raise SettingsError(explain(error, settings_type, path)) from None
+
+
+def gates_from_text(text: str) -> dict[str, str]:
+    """``A=true,B=false`` as a mapping; values are checked with all other settings. Raises SettingsError."""
+    gates: dict[str, str] = {}
+    for part in text.split(","):
+        name, equals, value = part.strip().partition("=")
+        if not equals or not name:
+            raise SettingsError(f"--feature-gates: {part!r}: must be name=true or name=false")
+        gates[name] = value
+    return gates
 
 
 def from_yaml(path: Path, model: type[BaseModel]) -> dict[str, Any]:

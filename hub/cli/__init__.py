@@ -4,8 +4,6 @@
 needs it, so that ``--help`` and mistakes answer at once.
 """
 
-import sys
-
 import typer
 
 from hub.cli import demo_command, local_commands, run_command
@@ -28,7 +26,3 @@ app.command("status")(local_commands.status)
 def main() -> None:
     """Runs the command line; wrong usage and wrong settings exit with 2, other failures with 1."""
     app()
-
-
-if __name__ == "__main__":
-    sys.exit(app())

@@ -14,7 +14,12 @@ Kubeconfig = Annotated[
 Context = Annotated[str, typer.Option(help="Context of the kubeconfig; empty takes its current one.")]
 
 
-def run(config: Config = None, kubeconfig: Kubeconfig = None, context: Context = "") -> None:
+FeatureGates = Annotated[str, typer.Option(help="Switches as name=true|false, separated by commas.")]
+
+
+def run(
+    config: Config = None, kubeconfig: Kubeconfig = None, context: Context = "", feature_gates: FeatureGates = ""
+) -> None:
     """Run the hub: the global queues of the manager cluster and the dispatch to its workers.
 
     Example: fedhub run --config hub.yaml --kubeconfig ~/.kube/config --context manager
@@ -24,7 +29,7 @@ def run(config: Config = None, kubeconfig: Kubeconfig = None, context: Context =
     from worker_agent.settings_source import SettingsError, load  # noqa: PLC0415
 
     try:
-        settings = load(HubSettings, config)
+        settings = load(HubSettings, config, feature_gates)
     except SettingsError as error:
         output.fail(error, 2)
-    program.main(settings, kubeconfig, context)
+    raise typer.Exit(program.main(settings, kubeconfig, context))

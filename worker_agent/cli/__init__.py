@@ -1,7 +1,5 @@
 """The ``fedhub-agent`` command: run the agent of one worker cluster. ``main`` is the entry point."""
 
-import sys
-
 import typer
 
 from worker_agent.cli import run_command
@@ -24,7 +22,3 @@ def _group() -> None:
 def main() -> None:
     """Runs the command line; wrong usage and wrong settings exit with 2, other failures with 1."""
     app()
-
-
-if __name__ == "__main__":
-    sys.exit(app())

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from worker_agent.app.configuration import ConfigurationError
+from worker_agent.engine.feature_gates import FeatureGateError
 from worker_agent.kube import kubeconfig, kubernetes_transport
 from worker_agent.kube.kubeconfig import KubeconfigError
 from worker_agent.kube.transport import Transport
@@ -19,7 +21,10 @@ LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 
 
 def main(run: Run, kubeconfig_path: Path | None, context: str) -> int:
-    """Runs the program until SIGTERM or SIGINT; returns its exit code (0 after a graceful stop, 1 after a failure)."""
+    """Runs the program until SIGTERM or SIGINT; returns its exit code.
+
+    0 after a graceful stop, 2 for wrong settings or credentials, 1 for any other failure.
+    """
     logging.basicConfig(level=os.environ.get("FEDHUB_LOG_LEVEL", "INFO"), format=LOG_FORMAT, stream=sys.stderr)
     # A long engine cycle holds the interpreter; with the default of 5 ms requests beside it wait six times as long.
     sys.setswitchinterval(0.0005)
@@ -45,6 +50,9 @@ async def _until_signalled(run: Run, transport: Transport) -> int:
         loop.add_signal_handler(number, stop.set)
     try:
         await run(transport, stop)
+    except (ConfigurationError, FeatureGateError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     except Exception:
         logging.getLogger("fedhub").exception("ended by an error that nothing handled")
         return 1

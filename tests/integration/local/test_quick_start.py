@@ -31,6 +31,9 @@ kind: LocalQueue
 metadata: {namespace: default, name: user-queue}
 spec: {clusterQueue: cluster-queue}
 """
+SHORT_OF_CPU = (
+    "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor default-flavor, 2 more needed"
+)
 PUBLISHED = Path(__file__).parents[3].parent / "shared/reference/kueue-examples/admin/single-clusterqueue-setup.yaml"
 
 
@@ -92,17 +95,14 @@ def test_quick_start(kubectl):
     kubectl.wait(f"workload/{second}", "condition=QuotaReserved=False", "-n", "default")
 
     described = kubectl("describe", "workload", second, "-n", "default")
-    assert (
-        "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor default-flavor, 2 more needed"
-        in described
-    )
+    assert SHORT_OF_CPU in described
     assert kubectl("get", "job", "second", "-o", "jsonpath={.spec.suspend}") == "true"
 
     wide = kubectl("get", "clusterqueue", "-o", "wide").splitlines()
-    assert wide[0].split() == "NAME COHORT STRATEGY PENDING WORKLOADS ADMITTED WORKLOADS".split()
+    assert wide[0].split() == ["NAME", "COHORT", "STRATEGY", "PENDING", "WORKLOADS", "ADMITTED", "WORKLOADS"]
     assert wide[1].split() == ["cluster-queue", "BestEffortFIFO", "1", "1"]
     narrow = kubectl("get", "workloads", "-n", "default").splitlines()
-    assert narrow[0].split() == "NAME QUEUE RESERVED IN ADMITTED FINISHED AGE".split()
+    assert narrow[0].split() == ["NAME", "QUEUE", "RESERVED", "IN", "ADMITTED", "FINISHED", "AGE"]
     assert any(
         line.split()[:4] == [workload_of(kubectl, "first"), "user-queue", "cluster-queue", "True"] for line in narrow
     )

@@ -1,0 +1,73 @@
+"""One cluster of a local federation as a process: the embedded API server and its simulated nodes.
+
+Started by the supervisor as ``python -m hub.local.cluster_process CONFIGURATION``; ends on SIGTERM.
+"""
+
+import asyncio
+import logging
+import signal
+import sys
+from pathlib import Path
+
+import msgspec
+
+from hub.local.apiserver import kubeconfig_files, serve
+from hub.local.apiserver.identity import MASTERS, member
+from hub.local.apiserver.serve import ServerConfig
+from hub.local.simulation import cluster as simulation
+from hub.local.simulation.shape import ClusterShape
+from worker_agent.api import crds
+from worker_agent.kube.client import Client
+from worker_agent.kube.clock import SystemClock
+
+SIMULATION = member("system:simulation", (MASTERS,))
+
+
+class Configuration(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """What the supervisor tells a cluster: its name, where it listens, where it keeps its things, its nodes."""
+
+    name: str
+    port: int
+    data_directory: str
+    persistent: bool = False
+    node_groups: list[dict[str, object]] = []
+
+
+async def run(configuration: Configuration) -> None:
+    """Serve until SIGTERM; ``<data directory>/kubeconfig`` is there when requests are answered."""
+    folder = Path(configuration.data_directory)
+    clock = SystemClock()
+    running = await serve.start(
+        ServerConfig(
+            data_dir=folder,
+            port=configuration.port,
+            name=configuration.name,
+            crds=crds.documents(),
+            persist=configuration.persistent,
+        ),
+        clock,
+    )
+    kubeconfig_files.write(folder / "kubeconfig", running.kubeconfig())
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    client = Client(running.transport_as(SIMULATION), clock, user_agent="fedhub-simulation")
+    shape = ClusterShape.from_documents(configuration.node_groups)
+    simulating = asyncio.create_task(simulation.run_simulation(client, shape, clock))
+    stopping = asyncio.create_task(stop.wait())
+    await asyncio.wait([simulating, stopping], return_when=asyncio.FIRST_COMPLETED)
+    for task in (simulating, stopping):
+        task.cancel()
+    outcome, _ = await asyncio.gather(simulating, stopping, return_exceptions=True)
+    await running.stop()
+    if isinstance(outcome, Exception):
+        raise outcome
+
+
+def main() -> None:
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    path = Path(sys.argv[1])
+    asyncio.run(run(msgspec.json.decode(path.read_bytes(), type=Configuration)))
+
+
+if __name__ == "__main__":
+    main()
