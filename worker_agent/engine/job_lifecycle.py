@@ -83,10 +83,20 @@ def _gone(run: JobPass) -> bool:
     if view.kind.skips(view.job):
         return True
     if view.job["metadata"].get("deletionTimestamp"):
-        run.finalize_workloads(run.candidates())
-        run.finalize_job()
+        if not _pods_linger(view):
+            run.finalize_workloads(run.candidates())
+            run.finalize_job()
         return True
     return False
+
+
+def _pods_linger(view: JobView) -> bool:
+    """A job kept by its finalizers while pods still run here keeps its quota: theirs is not free yet.
+
+    A job that runs on another cluster is not waited for: its status stops coming once it is being deleted.
+    """
+    job, kind = view.job, view.kind
+    return job is not None and kind.is_active(job) and kind.managed_by(job) != names.MULTIKUEUE_CONTROLLER
 
 
 def _not_ours(run: JobPass) -> bool:

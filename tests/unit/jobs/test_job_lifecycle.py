@@ -46,6 +46,12 @@ def test_workloads_of_a_job_being_deleted_are_finished_and_let_go():
     assert conditions(intents)["Finished"][1] == "OwnerNotFound"
 
 
+def test_quota_of_a_job_being_deleted_is_kept_while_its_pods_run():
+    assert decide(view(job(metadata=DELETED, status={"active": 1}), workload(job()))) == []
+    elsewhere = job(metadata=DELETED, status={"active": 1}, managedBy=names.MULTIKUEUE_CONTROLLER)
+    assert conditions(decide(view(elsewhere, workload(job()))))["Finished"][1] == "OwnerNotFound"
+
+
 def test_finish_of_a_finished_orphan_keeps_its_reason():
     intents = decide(view(None, workload(job(), condition("Finished", reason="Succeeded"))))
     assert not conditions(intents)
