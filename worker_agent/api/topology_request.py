@@ -117,10 +117,24 @@ def _parse_int(text: str, function: str, bits: int) -> int:
 def parse_layers(text: str) -> list[Document]:
     """The entries of the multi-layer annotation, ``[{topology, size}]``. Raises TopologyRequestError."""
     try:
-        layers: Any = json.loads(text)
-        entries = [{"topology": layer["topology"], "size": layer["size"]} for layer in layers]
-    except (ValueError, TypeError, KeyError) as error:
-        raise TopologyRequestError(f"failed to parse multi-layer topology constraints annotation: {error}") from error
-    if not 1 <= len(entries) <= MAX_LAYERS:
-        raise TopologyRequestError(f"topology constraints must contain between 1 and 3 entries: got {len(entries)}")
-    return entries
+        layers = read_layers(text)
+    except ValueError as error:
+        told = f"failed to parse multi-layer topology constraints annotation: {error}"
+        raise TopologyRequestError(told) from error
+    if not 1 <= len(layers) <= MAX_LAYERS:
+        raise TopologyRequestError(f"topology constraints must contain between 1 and 3 entries: got {len(layers)}")
+    return [{"topology": topology, "size": size} for topology, size in layers]
+
+
+def read_layers(text: str) -> list[tuple[str, int]]:
+    """Topology and size of each layer, unchecked; what is left out is "" and 0. Raises ValueError."""
+    entries: Any = json.loads(text)
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise ValueError("expected a list of objects with topology and size")
+    layers: list[tuple[str, int]] = []
+    for entry in entries:
+        topology, size = entry.get("topology", ""), entry.get("size", 0)
+        if not isinstance(topology, str) or not isinstance(size, int) or isinstance(size, bool):
+            raise ValueError("topology must be a string and size an integer")
+        layers.append((topology, size))
+    return layers

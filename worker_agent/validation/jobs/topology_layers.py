@@ -1,11 +1,10 @@
 """The multi-layer annotation: a JSON list of slice layers (spec/jobs section 8, spec/tas section 3 rule 8)."""
 
-import json
-from typing import Any, Final
+from typing import Final
 
 from worker_agent.api import names
 from worker_agent.api.job_policy import JobPolicy
-from worker_agent.api.topology_request import MAX_LAYERS
+from worker_agent.api.topology_request import MAX_LAYERS, read_layers
 from worker_agent.validation.field_error import FieldError, duplicate, forbidden, invalid
 from worker_agent.validation.formats import label_key
 
@@ -32,9 +31,10 @@ def errors(annotations: dict[str, str], path: str, policy: JobPolicy) -> list[Fi
 
 
 def _list_errors(text: str, place: str) -> list[FieldError]:
-    layers, why = _read(text)
-    if layers is None:
-        return [invalid(place, text, f"must be a valid JSON array: {why}")]
+    try:
+        layers = read_layers(text)
+    except ValueError as error:
+        return [invalid(place, text, f"must be a valid JSON array: {error}")]
     if not 1 <= len(layers) <= MAX_LAYERS:
         return [invalid(place, text, f"must contain between 1 and 3 entries: got {len(layers)}")]
     found: list[FieldError] = []
@@ -57,28 +57,15 @@ def _size_errors(place: str, size: int, parent: int | None) -> list[FieldError]:
     return []
 
 
-def _read(text: str) -> tuple[list[tuple[str, int]] | None, str]:
-    try:
-        entries: Any = json.loads(text)
-    except ValueError as error:
-        return None, str(error)
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        return None, "expected a list of objects with topology and size"
-    layers: list[tuple[str, int]] = []
-    for entry in entries:
-        topology, size = entry.get("topology", ""), entry.get("size", 0)
-        if not isinstance(topology, str) or not isinstance(size, int) or isinstance(size, bool):
-            return None, "topology must be a string and size an integer"
-        layers.append((topology, size))
-    return layers, ""
-
-
 def count_errors(annotations: dict[str, str], path: str, count: int, policy: JobPolicy) -> list[FieldError]:
     """The coarsest layer must not be larger than the pod set."""
     text = annotations.get(LAYERS)
     if text is None or not policy.multi_layer_topology:
         return []
-    layers, _ = _read(text)
+    try:
+        layers = read_layers(text)
+    except ValueError:
+        return []
     if not layers or layers[0][1] <= count:
         return []
     return [invalid(f"{path}[{LAYERS}]", text, f"must not be greater than pod set count {count}")]
