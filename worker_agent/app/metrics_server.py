@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from aiohttp import web
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, disable_created_metrics
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from worker_agent.app.health import split_address
@@ -27,6 +27,7 @@ class MetricsServer:
         """Raises OSError when the port is in use."""
         if self._off:
             return
+        disable_created_metrics()
         app = web.Application()
         app.router.add_get("/metrics", self._scrape)
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False)

@@ -1,0 +1,187 @@
+"""One cluster for a test: the embedded API server, an agent on it, and a client who is the user."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from hub.local.apiserver.serve import RunningServer, ServerConfig, start
+from worker_agent.api import crds
+from worker_agent.api.document import Document
+from worker_agent.api.resource_type import (
+    CLUSTER_QUEUES,
+    EVENTS,
+    JOBS,
+    LOCAL_QUEUES,
+    RESOURCE_FLAVORS,
+    WORKLOADS,
+    ResourceType,
+)
+from worker_agent.app import configuration
+from worker_agent.app.agent import Agent, Surroundings
+from worker_agent.kube.client import Client, PatchType
+from worker_agent.kube.clock import SystemClock
+from worker_agent.settings import AgentSettings
+
+PATIENCE = 10.0
+"""Seconds a test waits for something that takes milliseconds."""
+
+
+class World:
+    def __init__(self, server: RunningServer) -> None:
+        self.server = server
+        self.user = Client(server.transport, SystemClock(), user_agent="user")
+        self.agent: Agent | None = None
+        self._stop: asyncio.Event | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def start_agent(self, **settings: object) -> Agent:
+        webhook = {"port": 0, "host": "127.0.0.1", "url": "https://127.0.0.1:0"}
+        wanted = AgentSettings(leader_election={"leader_elect": False}, webhook=webhook, **settings)
+        self.agent = Agent(configuration.resolve(wanted), Surroundings(self.server.transport, SystemClock()))
+        self._stop = asyncio.Event()
+        self._task = asyncio.create_task(self.agent.run(self._stop))
+        ready = asyncio.create_task(self.agent.ready.wait())
+        await asyncio.wait([ready, self._task], return_when=asyncio.FIRST_COMPLETED)
+        if self._task.done():
+            self._task.result()
+        return self.agent
+
+    async def stop_agent(self) -> None:
+        if self._task is not None and self._stop is not None:
+            self._stop.set()
+            await self._task
+            self._task = None
+
+    async def kill_agent(self) -> None:
+        """As if the process had ended: nothing is finished, nothing is flushed."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+
+    async def create(self, resource: ResourceType, document: Document) -> Document:
+        namespace = document["metadata"].get("namespace", "")
+        return msgspec.json.decode(await self.user.create(resource, document, namespace))
+
+    async def get(self, resource: ResourceType, name: str, namespace: str = "") -> Document:
+        return msgspec.json.decode(await self.user.get(resource, name, namespace))
+
+    async def all(self, resource: ResourceType, namespace: str = "") -> list[Document]:
+        return [msgspec.json.decode(raw) for raw in (await self.user.list(resource, namespace)).items]
+
+    async def patch(self, resource: ResourceType, name: str, namespace: str, body: Document, sub: str = "") -> Document:
+        raw = await self.user.patch(
+            resource, name, namespace, body, patch_type=PatchType.MERGE, subresource=sub, field_manager="user"
+        )
+        return msgspec.json.decode(raw)
+
+    async def job(self, name: str) -> Document:
+        return await self.get(JOBS, name, "default")
+
+    async def workload_of(self, job: str) -> Document | None:
+        for workload in await self.all(WORKLOADS, "default"):
+            if any(o["name"] == job for o in workload["metadata"].get("ownerReferences") or ()):
+                return workload
+        return None
+
+    async def until(self, what: Callable[[], object], message: str = "") -> object:
+        """The first true answer of the coroutine function ``what``; the test fails after PATIENCE."""
+        answer = None
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while not (answer := await what()):
+                    await SystemClock().sleep(0.02)
+        except TimeoutError:
+            raise AssertionError(f"did not come about: {message or what.__name__}; last answer {answer!r}") from None
+        return answer
+
+    async def started(self, job: str) -> Document:
+        async def unsuspended() -> Document | None:
+            document = await self.job(job)
+            return document if document["spec"].get("suspend") is False else None
+
+        return await self.until(unsuspended, f"job {job} starts")
+
+    async def condition(self, job: str, type_: str, status: str, reason: str = "") -> Document:
+        """Waits for the job's Workload to have the condition."""
+
+        async def found() -> Document | None:
+            workload = await self.workload_of(job)
+            for condition in ((workload or {}).get("status") or {}).get("conditions") or ():
+                if condition["type"] == type_ and condition["status"] == status:
+                    return condition if reason in ("", condition["reason"]) else None
+            return None
+
+        return await self.until(found, f"{type_}={status} {reason} on the workload of {job}")
+
+    async def run_pods(self, job: str) -> None:
+        """What the Job controller would report of running pods."""
+        status = {"active": 1, "ready": 1, "startTime": "2026-01-01T00:00:00Z"}
+        await self.patch(JOBS, job, "default", {"status": status}, "status")
+
+    async def finish(self, job: str) -> None:
+        """What the Job controller would report at the end."""
+        at = "2026-01-01T00:00:00Z"
+        conditions = [
+            {"type": type_, "status": "True", "lastTransitionTime": at, "lastProbeTime": at}
+            for type_ in ("SuccessCriteriaMet", "Complete")
+        ]
+        status = {
+            "active": 0,
+            "ready": 0,
+            "succeeded": 1,
+            "startTime": at,
+            "completionTime": at,
+            "conditions": conditions,
+            "uncountedTerminatedPods": {},
+        }
+        await self.patch(JOBS, job, "default", {"status": status}, "status")
+
+    async def events(self, reason: str) -> list[Document]:
+        return [event for event in await self.all(EVENTS, "default") if event["reason"] == reason]
+
+    async def queue(self, cpu: str = "4", name: str = "cluster-queue", **spec: object) -> None:
+        """A flavor, a ClusterQueue of so much cpu and 8Gi, and LocalQueue ``user-queue`` in ``default``."""
+        resources = [{"name": "cpu", "nominalQuota": cpu}, {"name": "memory", "nominalQuota": "8Gi"}]
+        groups = [{"coveredResources": ["cpu", "memory"], "flavors": [{"name": "default", "resources": resources}]}]
+        await self.create(RESOURCE_FLAVORS, _object("ResourceFlavor", "default"))
+        queue = _object("ClusterQueue", name)
+        queue["spec"] = {"namespaceSelector": {}, "resourceGroups": groups, **spec}
+        await self.create(CLUSTER_QUEUES, queue)
+        local = _object("LocalQueue", "user-queue", "default")
+        local["spec"] = {"clusterQueue": name}
+        await self.create(LOCAL_QUEUES, local)
+
+    async def submit(self, name: str, cpu: str = "3", queue: str = "user-queue") -> Document:
+        return await self.create(JOBS, job(name, cpu, queue))
+
+
+def _object(kind: str, name: str, namespace: str = "") -> Document:
+    metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
+    return {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": metadata}
+
+
+def job(name: str, cpu: str = "3", queue: str = "user-queue") -> Document:
+    """A Job that its user did not suspend."""
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}}}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "namespace": "default", "labels": {"kueue.x-k8s.io/queue-name": queue}},
+        "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [container]}}},
+    }
+
+
+@asynccontextmanager
+async def world(folder: Path):
+    server = await start(ServerConfig(data_dir=folder, crds=crds.documents()))
+    made = World(server)
+    try:
+        yield made
+    finally:
+        await made.kill_agent()
+        await made.user.close()
+        await server.stop()
