@@ -52,6 +52,14 @@ class Ancestors:
 
         return lookup
 
+    async def exists(self, resource: ResourceType, key: Key) -> bool:
+        """Whether the server itself has the object; caches may not have heard of a new one. Raises ApiError."""
+        try:
+            await self._client.get(resource, key.name, key.namespace)
+        except NotFound:
+            return False
+        return True
+
     async def _fetch(self, owner: Document, namespace: str) -> Document | None:
         gvk = frameworks.gvk_of(owner)
         resource = self._kinds.get(gvk)

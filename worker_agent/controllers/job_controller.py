@@ -37,6 +37,9 @@ OWNER_INDEX = "owner"
 PREBUILT_INDEX = "prebuilt"
 """Index of jobs by the Workload they ask for."""
 
+UNSEEN_SECONDS = 1.0
+"""When to look again at a job that the server has and the cache does not."""
+
 
 def owner_values(item: Workload | Document) -> Iterable[str]:
     """What ``OWNER_INDEX`` files an object under; typed Workloads and documents alike."""
@@ -108,10 +111,19 @@ class JobController:
 
     async def _reconcile(self, key: Key) -> float | None:
         job = self._known.document(self.kind.resource, key)
+        if job is None and await self._only_unseen(key):
+            return UNSEEN_SECONDS
         lookup = None if job is None or self.kind.top_level else await self._world.ancestors.of(job)
         view = self._view(key, lookup)
         intents = job_lifecycle.decide_to_rest(view, self._world.clock.now())
         return await self._applier.apply(intents)
+
+    async def _only_unseen(self, key: Key) -> bool:
+        """A Workload may be known before its new job is: nothing is taken for ownerless on a cache's word alone."""
+        resource = self.kind.resource
+        if not self._workloads(key.namespace, resource.api_version, resource.kind, key.name):
+            return False
+        return await self._world.ancestors.exists(resource, key)
 
     def _view(self, key: Key, lookup: Lookup | None) -> JobView:
         """Everything is read in one turn of the loop, so that it shows one moment."""
