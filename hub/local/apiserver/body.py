@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 import yaml
 
 from hub.local.apiserver import failure, protobuf
@@ -33,25 +32,43 @@ def read_object(call: Call) -> Document:
         raise failure.unsupported_media_type(ACCEPTED)
     document, repeated = _parse(call, media)
     if not isinstance(document, dict):
-        raise failure.bad_request(f"{_unrecognized(call.resource)}: json: cannot unmarshal {type(document).__name__}")
+        why = ValueError(f"cannot unmarshal {json_kind(document)}")
+        raise failure.bad_request(_unreadable(call.resource.kind, why))
     _check_kind(call.resource, document)
     return conform(call, document, [f'duplicate field "{path}"' for path in repeated])
 
 
+def read_plain(call: Call, kind: str) -> Document:
+    """The body of a request about no stored type (a review, a Binding, a Scale), with nothing added or dropped."""
+    try:
+        document = _decoded(call.request.body, media_type(call))
+    except (ValueError, yaml.YAMLError) as error:
+        raise failure.bad_request(_unreadable(kind, error)) from None
+    if not isinstance(document, dict):
+        raise failure.bad_request(_unreadable(kind, ValueError(f"cannot unmarshal {json_kind(document)}")))
+    return document
+
+
+def _decoded(body: bytes, media: str) -> Any:
+    if media == protobuf.MEDIA_TYPE:
+        return protobuf.read(body)
+    return json_values(yaml.safe_load(body)) if media in _YAML else decode(body)
+
+
 def _parse(call: Call, media: str) -> tuple[Any, list[str]]:
+    """The document, and the paths of fields it names more than once (looked for when the client asked)."""
     body = call.request.body
     try:
-        if media == protobuf.MEDIA_TYPE:
-            return protobuf.read(body), []
-        if media in _YAML:
-            return json_values(yaml.safe_load(body)), []
-        if directive(call) != "Ignore" and "fieldValidation" in call.query:
+        if media == JSON and directive(call) != "Ignore" and "fieldValidation" in call.query:
             document = json.loads(body, object_pairs_hook=_noting)
             return document, list(_repeats(document))
-        return decode(body), []
-    except (msgspec.DecodeError, ValueError, yaml.YAMLError) as error:
-        why = f"couldn't get version/kind; json parse error: {error}"
-        raise failure.bad_request(f"{_unrecognized(call.resource)}: {why}") from None
+        return _decoded(body, media), []
+    except (ValueError, yaml.YAMLError) as error:
+        raise failure.bad_request(_unreadable(call.resource.kind, error)) from None
+
+
+def _unreadable(kind: str, error: Exception) -> str:
+    return f"{_unrecognized(kind)}: couldn't get version/kind; json parse error: {error}"
 
 
 def json_values(value: Any) -> Any:
@@ -94,8 +111,8 @@ def _repeats(value: Any, path: str = "") -> Iterator[str]:
             yield from _repeats(item, f"{path}[{index}]")
 
 
-def _unrecognized(resource: Resource) -> str:
-    return f"the object provided is unrecognized (must be of type {resource.kind})"
+def _unrecognized(kind: str) -> str:
+    return f"the object provided is unrecognized (must be of type {kind})"
 
 
 def _check_kind(resource: Resource, document: Document) -> None:

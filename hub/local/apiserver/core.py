@@ -13,6 +13,7 @@ from hub.local.apiserver import (
     discovery,
     failure,
     patches,
+    pod_actions,
     reading,
     request_path,
     reviews,
@@ -170,7 +171,9 @@ def _write_subresource(call: Call) -> Steps:
         case "scale", "update" | "patch":
             return scale.write_scale(call)
         case "binding", "create":
-            return scale.bind(call)
+            return pod_actions.bind(call)
+        case "eviction", "create":
+            return pod_actions.evict(call)
         case "status" | "ephemeralcontainers" | "resize", "patch":
             return patches.patch(call)
         case "status" | "finalize" | "ephemeralcontainers" | "resize", "update":

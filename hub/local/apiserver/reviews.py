@@ -3,15 +3,12 @@
 Who may do what is not looked at by this server (``unsupported``); who asks always is.
 """
 
-import msgspec
-
-from hub.local.apiserver import failure
+from hub.local.apiserver import body
 from hub.local.apiserver.answer import Answer, json_answer
 from hub.local.apiserver.authentication import Authenticator
 from hub.local.apiserver.call import Call
 from hub.local.apiserver.identity import Identity
 from hub.local.apiserver.metadata import timestamp
-from hub.local.apiserver.store import decode
 from worker_agent.api.document import Document
 
 _RULES = {
@@ -23,12 +20,7 @@ _RULES = {
 
 def review(call: Call, authenticator: Authenticator) -> Answer:
     """Answer the posted review. 201 as for any creation."""
-    try:
-        document = decode(call.request.body)
-    except msgspec.DecodeError as error:
-        raise failure.bad_request(f"json parse error: {error}") from None
-    if not isinstance(document, dict):
-        raise failure.bad_request("the body must be an object")
+    document = body.read_plain(call, call.resource.kind)
     document.setdefault("kind", call.resource.kind)
     document.setdefault("apiVersion", call.resource.api_version)
     document["metadata"] = {"creationTimestamp": None}

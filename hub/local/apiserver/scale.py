@@ -1,9 +1,10 @@
-"""The scale subresource of workloads and of custom resources that declare it, and the binding of pods to nodes.
+"""The scale subresource of workloads: an autoscaling/v1 Scale made of the object, and spec.replicas set from one.
 
-Source: kubernetes pkg/registry/apps/*/storage and pkg/registry/core/pod/storage (assignPod, setPodHostAndAnnotations).
+Source: kubernetes pkg/registry/apps/deployment/storage.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -12,7 +13,6 @@ from hub.local.apiserver.answer import Answer, json_answer
 from hub.local.apiserver.call import Call, Steps, document_of
 from hub.local.apiserver.reading import find
 from hub.local.apiserver.schema import json_merge, json_patch
-from hub.local.apiserver.schema.field_errors import required
 from hub.local.apiserver.schema.patch_error import PatchError
 from hub.local.apiserver.store import decode
 from worker_agent.api import document as documents
@@ -64,11 +64,8 @@ def write_scale(call: Call) -> Steps:
 
 
 def _wish(call: Call) -> Callable[[Document], Document]:
-    try:
-        given = decode(call.request.body)
-    except msgspec.DecodeError as error:
-        raise failure.bad_request(f"json parse error: {error}") from None
     kind = body.media_type(call)
+    given: Any = _patch(call) if call.target.verb == "patch" else body.read_plain(call, "Scale")
 
     def wish(scale: Document) -> Document:
         if call.target.verb == "update":
@@ -84,34 +81,8 @@ def _wish(call: Call) -> Callable[[Document], Document]:
     return wish
 
 
-def bind(call: Call) -> Steps:
-    """POST of a Binding: sets spec.nodeName once and the condition PodScheduled."""
+def _patch(call: Call) -> Any:
     try:
-        binding = decode(call.request.body)
+        return decode(call.request.body)
     except msgspec.DecodeError as error:
-        raise failure.bad_request(f"json parse error: {error}") from None
-    node = documents.get(binding, "target.name", "")
-    if not node:
-        fault = required("target.name")
-        raise failure.invalid("", "Binding", call.target.name, [fault])
-
-    def change(old: Document) -> Document:
-        name = call.target.name
-        if old["metadata"].get("deletionTimestamp"):
-            why = f"pod {name} is being deleted, cannot be assigned to a host"
-            raise failure.conflict("", "pods/binding", name, why)
-        if documents.get(old, "spec.nodeName", ""):
-            why = f'pod {name} is already assigned to node "{old["spec"]["nodeName"]}"'
-            raise failure.conflict("", "pods/binding", name, why)
-        status = dict(old.get("status") or {})
-        condition = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": _now(call)}
-        others = [found for found in status.get("conditions") or () if found["type"] != "PodScheduled"]
-        status["conditions"] = [*others, condition]
-        return {**old, "metadata": dict(old["metadata"]), "spec": {**old["spec"], "nodeName": node}, "status": status}
-
-    yield from updates.apply_change(call, change)
-    return json_answer({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}, 201)
-
-
-def _now(call: Call) -> str:
-    return call.now.strftime("%Y-%m-%dT%H:%M:%SZ")
+        raise failure.bad_request(f"error decoding patch: {error}") from None

@@ -3,7 +3,7 @@
 from hub.local.apiserver import crd_strategy
 from hub.local.apiserver.call import Call
 from hub.local.apiserver.resources import CRDS
-from hub.local.apiserver.schema.field_errors import FieldError
+from hub.local.apiserver.schema.field_errors import OMITTED, FieldError, invalid
 from worker_agent.api.document import Document
 
 
@@ -12,4 +12,19 @@ def faults(call: Call, document: Document, old: Document | None) -> list[FieldEr
     found = list(call.schemas.validate(call.gvk, document, old, call.target.subresource))
     if call.resource.store == CRDS:
         found += crd_strategy.faults(document)
+        if not found:
+            found += _compiles(call, document, old)
     return found
+
+
+def _compiles(call: Call, crd: Document, old: Document | None) -> list[FieldError]:
+    """Whether the schemas can be put to use. They are tried and put back: the write may yet be refused."""
+    try:
+        call.schemas.add_crd(crd)
+    except ValueError as error:
+        return [invalid("spec.versions", OMITTED, str(error))]
+    if old is None:
+        call.schemas.remove_crd(crd)
+    else:
+        call.schemas.add_crd(old)
+    return []

@@ -102,6 +102,13 @@ def test_binding_sets_the_node_once(world: World) -> None:
     assert 'pod p is already assigned to node "n1"' in reply.message
 
 
+def test_eviction_deletes(world: World) -> None:
+    world.post(PODS, pod("p", node="n1"))
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}}
+    assert world.post(f"{PODS}/p/eviction", eviction).status == 201
+    assert world.get(f"{PODS}/p").document["metadata"]["deletionTimestamp"]
+
+
 def test_scale_reads_and_writes_replicas(world: World) -> None:
     path = "/apis/apps/v1/namespaces/default/deployments"
     spec = {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}}
