@@ -89,6 +89,8 @@ def _new_job(call: Call, job: Document) -> None:
     selector = spec["selector"] = dict(spec.get("selector") or {})
     matched = selector["matchLabels"] = dict(selector.get("matchLabels") or {})
     matched.setdefault(_CONTROLLER_UID, metadata["uid"])
+    if not metadata.get("labels"):  # read back, a Job without labels takes those of its template
+        metadata["labels"] = dict(labels)
 
 
 def _new_namespace(call: Call, namespace: Document) -> None:

@@ -12,12 +12,14 @@ from typing import Any, Final
 from hub.local.apiserver.schema import (
     builtin_columns,
     defaulting,
+    go_decoding,
     patch_error,
     pruning,
     published_schemas,
     server_side_apply,
     strategic_merge,
     tables,
+    type_defaults,
 )
 from hub.local.apiserver.schema.custom_kind import CustomKind
 from hub.local.apiserver.schema.field_errors import FieldError
@@ -85,12 +87,22 @@ class SchemaRegistry:
 
     def default(self, gvk: GVK, document: Document) -> Document:
         """The document with its absent fields filled."""
-        filled: Document = defaulting.fill(document, self.schema(gvk))
+        return self._filled(gvk, document, self.schema(gvk))
+
+    def _filled(self, gvk: GVK, document: Document, node: Node) -> Document:
+        fill = defaulting.fill if gvk in self._custom else type_defaults.fill
+        filled: Document = fill(document, node)
         return filled
 
     def prune(self, gvk: GVK, document: Document) -> tuple[Document, list[str]]:
-        """The document without unknown fields, and their paths as in ``unknown field "spec.x"``."""
-        return pruning.prune(document, self.schema(gvk))
+        """The document without unknown fields, and their paths as in ``unknown field "spec.x"``.
+
+        A built-in kind also comes in canonical form, as its Go struct writes it; raises DecodeError for a value its
+        struct cannot hold.
+        """
+        node = self.schema(gvk)
+        pruned, unknown = pruning.prune(document, node)
+        return (pruned if gvk in self._custom else go_decoding.decode(pruned, node)), unknown
 
     def validate(self, gvk: GVK, new: Document, old: Document | None, subresource: str) -> Sequence[FieldError]:
         """What the real server would say against creating ``new`` (``old`` is None) or changing ``old`` into it."""
@@ -109,11 +121,12 @@ class SchemaRegistry:
         Raises ApplyConflict where others own fields with other values, ApplyError for what cannot be applied.
         """
         typing = self._typing(gvk, how.subresource)
-        start = live if live is not None else {"apiVersion": typing.api_version, "kind": gvk.kind}
+        start = live if live is not None else typing.empty
         manager = (how.manager, how.subresource)
         merged = server_side_apply.apply(start, applied, typing, manager, how.force, how.now)
-        filled: Document = defaulting.fill(merged, typing.node)
-        return filled
+        if gvk not in self._custom:
+            merged = go_decoding.decode(merged, typing.node)
+        return self._filled(gvk, merged, typing.node)
 
     def managed_fields_after_update(
         self, gvk: GVK, new: Document, old: Document | None, manager: str, subresource: str, now: datetime
@@ -144,7 +157,11 @@ class SchemaRegistry:
                 raise MissingVersion(api_version) from None
 
         api_version = f"{gvk.group}/{gvk.version}" if gvk.group else gvk.version
-        return Typing(api_version, gvk.kind, self.schema(gvk), self._ignored(gvk, subresource), node_of)
+        node = self.schema(gvk)
+        empty: Document = {"apiVersion": api_version, "kind": gvk.kind}
+        if gvk not in self._custom:
+            empty = go_decoding.zero_object(api_version, gvk.kind, node)
+        return Typing(api_version, gvk.kind, node, self._ignored(gvk, subresource), empty, node_of)
 
     def _ignored(self, gvk: GVK, subresource: str) -> dict[str, Any]:
         """Fields that a write through this door resets, so that nobody comes to own them."""

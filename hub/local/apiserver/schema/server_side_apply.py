@@ -71,6 +71,8 @@ class Typing:
     kind: str
     node: Node
     ignored: FieldSet
+    empty: Document
+    """The object before anything is set: what a creation is compared with."""
     node_of: Callable[[str], Node]
     """The node of another apiVersion of the kind. Raises MissingVersion."""
 
@@ -129,8 +131,7 @@ def _check_applied(applied: Document, typing: Typing) -> None:
 
 def _before_first_apply(live: Document, typing: Typing, now: datetime) -> Managers:
     """What an object without managers has is owned by ``before-first-apply``."""
-    empty = {"apiVersion": typing.api_version, "kind": typing.kind}
-    return _update(empty, live, typing, {}, (managed_fields.BEFORE_FIRST_APPLY, ""), now)
+    return _update(typing.empty, live, typing, {}, (managed_fields.BEFORE_FIRST_APPLY, ""), now)
 
 
 def _apply(
@@ -274,7 +275,7 @@ def track_update(
         managers = managed_fields.decode_or_empty(given) or managed_fields.decode_or_empty(entries)
     if not managers and old is not None:
         return []
-    live = without_managed_fields(old) if old else {"apiVersion": typing.api_version, "kind": typing.kind}
+    live = without_managed_fields(old) if old else typing.empty
     bare = without_managed_fields(new)
     try:
         managers = _update(live, bare, typing, managers, manager, now)

@@ -1,0 +1,278 @@
+"""Objects of built-in kinds as they come out of the Go structs of the real server.
+
+Decoding into a struct does what no schema says: nulls and empty values of ``omitempty`` fields vanish, quantities and
+times are rewritten in their canonical form, and a value of the wrong type is refused with the words of Go's JSON
+decoder. Which Go type stands behind a field comes with the data file.
+"""
+
+import base64
+import binascii
+import re
+from datetime import UTC
+from typing import Any, Final
+
+from hub.local.apiserver.schema import defaulting, field_errors
+from hub.local.apiserver.schema.node import MISSING, QUANTITY, Node
+from worker_agent.api import openapi_data, quantity, timestamps
+
+META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."
+INTEGERS: Final = {"int32": 2**31, "int64": 2**63, "int": 2**63, "uint8": 2**8}
+QUANTITY_WORDS: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+ALIASES: Final = re.compile(r"\b(?:corev1|metav1|apiextensionsv1|rbacv1|batchv1|autoscalingv1)\.")
+LOCAL_TYPE: Final = re.compile(r"(?<![\w.])([A-Z]\w*)")
+
+
+class DecodeError(ValueError):
+    """A value its Go field cannot hold; the message is what Go's decoder says, without the kind before it."""
+
+
+class _Place:
+    """Where in the object decoding stands: the innermost struct, the path of field names, the Go type of the field."""
+
+    __slots__ = ("go_type", "path", "struct")
+
+    def __init__(self, struct: str, path: str, go_type: str) -> None:
+        self.struct = struct
+        self.path = path
+        self.go_type = go_type
+
+    def refuse(self, value: Any, go_type: str, *, literal: bool = False) -> DecodeError:
+        word = json_word(value)
+        if literal:
+            word = f"number {field_errors.go_json(value)}"
+        place = f"Go struct field {self.struct}.{self.path}" if self.path else "Go value"
+        return DecodeError(f"json: cannot unmarshal {word} into {place} of type {go_type}")
+
+
+def json_word(value: Any) -> str:
+    """Go's word for a JSON value."""
+    if isinstance(value, bool):
+        return "bool"
+    return {str: "string", int: "number", float: "number", list: "array", dict: "object"}[type(value)]
+
+
+def decode(document: dict[str, Any], root: Node) -> dict[str, Any]:
+    """The document as its Go struct would write it again. Raises DecodeError. Unknown fields must be pruned before."""
+    short = root.name.rpartition(".")[2]
+    decoded: dict[str, Any] = _decode(document, root, _Place(short, "", f"v1.{short}"))
+    return _with_encoded_data(decoded) if short == "Secret" and "stringData" in decoded else decoded
+
+
+def _with_encoded_data(secret: dict[str, Any]) -> dict[str, Any]:
+    """``stringData`` is only a way to write ``data``: it never comes back."""
+    data = dict(secret.get("data") or {})
+    for key, text in secret["stringData"].items():
+        data[key] = base64.b64encode(text.encode()).decode()
+    return {**{key: value for key, value in secret.items() if key != "stringData"}, "data": data}
+
+
+def _decode(value: Any, node: Node, place: _Place) -> Any:
+    if value is None:
+        return None
+    special = SPECIAL.get(node.name)
+    if special is not None:
+        return special(value, place)
+    if node.type == "object" or node.fields:
+        return _decode_object(value, node, place)
+    if node.type == "array":
+        return _decode_list(value, node, place)
+    return _decode_scalar(value, node, place)
+
+
+def _decode_object(value: Any, node: Node, place: _Place) -> Any:
+    if not isinstance(value, dict):
+        raise place.refuse(value, place.go_type)
+    if node.fields:
+        return _decode_struct(value, node, place)
+    element = node.element
+    if element is None:
+        return value
+    inner = _Place(place.struct, place.path, _map_value(place.go_type))
+    changed = {}
+    for key, old in value.items():
+        new = _zero(element) if old is None else _decode(old, element, inner)
+        if new is not old:
+            changed[key] = new
+    return {**value, **changed} if changed else value
+
+
+def _decode_struct(value: dict[str, Any], node: Node, place: _Place) -> dict[str, Any]:
+    go = openapi_data.load().go_fields.get(node.name, {})
+    struct = node.name.rpartition(".")[2] or place.struct
+    changed: dict[str, Any] = {}
+    for key, old in value.items():
+        child = node.fields.get(key)
+        if child is None:
+            continue
+        go_type, _, options = go.get(key, "").partition(",")
+        path = f"{place.path}.{key}" if place.path else key
+        new = _decode(old, child, _Place(struct, path, qualified(go_type)))
+        if new is None or ("omitempty" in options and _is_empty(new, child, go_type)):
+            changed[key] = MISSING
+        elif new is not old:
+            changed[key] = new
+    always = always_present(node)
+    if changed:
+        value = {key: changed.get(key, old) for key, old in value.items() if changed.get(key) is not MISSING}
+    missing = {key: zero for key, zero in always.items() if key not in value}
+    return {**value, **defaulting.copied(missing)} if missing else value
+
+
+_ALWAYS: Final[dict[str, dict[str, Any]]] = {}
+
+
+def always_present(node: Node) -> dict[str, Any]:
+    """The fields a struct writes even when nothing set them, with their zero values: to be copied, not changed."""
+    known = _ALWAYS.get(node.name)
+    if known is None:
+        go = openapi_data.load().go_fields.get(node.name, {})
+        known = {}
+        for key, declared in go.items():
+            go_type, _, options = declared.partition(",")
+            child = node.fields.get(key)
+            if child is not None and _is_written(child, go_type, options):
+                known[key] = _zero_of(child, go_type)
+        _ALWAYS[node.name] = known
+    return known
+
+
+def zero_object(api_version: str, kind: str, root: Node) -> dict[str, Any]:
+    """An object of a built-in kind before anything is set: what a creation is compared with."""
+    return {**defaulting.copied(always_present(root)), "apiVersion": api_version, "kind": kind}
+
+
+def _is_written(node: Node, go_type: str, options: str) -> bool:
+    if "omitzero" in options:
+        return False
+    return "omitempty" not in options or (not go_type.startswith("*") and (bool(node.fields) or node.name in SPECIAL))
+
+
+def _zero_of(node: Node, go_type: str) -> Any:
+    if go_type.startswith(("*", "[]", "map[")) or node.type == "array":
+        return None
+    if node.name in ZEROS:
+        return ZEROS[node.name]
+    if node.fields:
+        return always_present(node)
+    return {"string": "", "integer": 0, "number": 0, "boolean": False}.get(node.type)
+
+
+def _is_empty(value: Any, node: Node, go_type: str) -> bool:
+    """Whether ``omitempty`` leaves the value out: no pointer, and zero, false or without entries."""
+    if go_type.startswith("*"):
+        return False
+    if isinstance(value, dict):
+        return not value and not node.fields
+    return value in ("", 0, False, []) if not isinstance(value, float) else value == 0
+
+
+def _decode_list(value: Any, node: Node, place: _Place) -> Any:
+    if not isinstance(value, list):
+        raise place.refuse(value, place.go_type)
+    element = node.element
+    if element is None:
+        return value
+    inner = _Place(place.struct, place.path, place.go_type.removeprefix("[]"))
+    items = [_zero(element) if item is None else _decode(item, element, inner) for item in value]
+    return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+
+
+def _zero(node: Node) -> Any:
+    if node.default is not MISSING:
+        return node.default
+    return {"string": "", "integer": 0, "boolean": False, "array": None}.get(node.type, {} if node.fields else "0")
+
+
+def _decode_scalar(value: Any, node: Node, place: _Place) -> Any:
+    if node.type == "string":
+        if not isinstance(value, str):
+            raise place.refuse(value, place.go_type)
+        if node.raw.get("format") == "byte":
+            check_base64(value)
+    elif node.type == "boolean":
+        if not isinstance(value, bool):
+            raise place.refuse(value, place.go_type)
+    elif node.type == "integer":
+        _check_integer(value, node, place)
+    elif node.type == "number" and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        raise place.refuse(value, place.go_type)
+    return value
+
+
+def _check_integer(value: Any, node: Node, place: _Place) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise place.refuse(value, place.go_type)
+    bound = INTEGERS[node.raw.get("format", "int64")]
+    if isinstance(value, float) or not -bound <= value < bound:
+        raise place.refuse(value, place.go_type, literal=True)
+
+
+def check_base64(text: str) -> None:
+    """Raise DecodeError where Go's base64 decoder would: newlines are skipped, padding is required."""
+    try:
+        base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True)
+    except (binascii.Error, ValueError):
+        allowed = re.match(r"[A-Za-z0-9+/\r\n]*", text)
+        position = allowed.end() if allowed else 0
+        raise DecodeError(f"illegal base64 data at input byte {min(position, len(text))}") from None
+
+
+def qualified(go_type: str) -> str:
+    """A Go type as reflection names it: no pointer, local names with their package ``v1``."""
+    return LOCAL_TYPE.sub(r"v1.\1", ALIASES.sub("v1.", go_type.lstrip("*"))).replace("v1.v1.", "v1.")
+
+
+def _map_value(go_type: str) -> str:
+    match = re.match(r"map\[[\w.]+\]\*?(.*)", go_type)
+    return match[1] if match else "string"
+
+
+def _quantity(value: Any, _place: _Place) -> str:
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise DecodeError(QUANTITY_WORDS)
+    try:
+        return quantity.canonical(value)
+    except ValueError:
+        raise DecodeError(QUANTITY_WORDS) from None
+
+
+def _time(value: Any, place: _Place) -> Any:
+    instant = _instant(value, place, "2006-01-02T15:04:05Z07:00")
+    return None if instant is None else timestamps.rfc3339(instant)
+
+
+def _micro_time(value: Any, place: _Place) -> Any:
+    instant = _instant(value, place, "2006-01-02T15:04:05.000000Z07:00")
+    return None if instant is None else timestamps.rfc3339_micro(instant)
+
+
+def _instant(value: Any, place: _Place, layout: str) -> Any:
+    if not isinstance(value, str):
+        raise DecodeError(f"json: cannot unmarshal {json_word(value)} into Go value of type string")
+    if not value:
+        raise DecodeError(f'parsing time "" as "{layout}": cannot parse "" as "2006"')
+    fraction = re.fullmatch(r"[^.Zz+]*T[^.Zz+-]*(.*)", value)
+    if "." in layout and fraction is not None and not re.match(r"\.\d{6}(?!\d)", fraction[1]):
+        raise DecodeError(f'parsing time "{value}" as "{layout}": cannot parse "{fraction[1]}" as ".000000"')
+    try:
+        return timestamps.parse(value).astimezone(UTC)
+    except ValueError:
+        raise DecodeError(f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"') from None
+
+
+def _int_or_string(value: Any, place: _Place) -> Any:
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        raise place.refuse(value, "int32", literal=isinstance(value, float))
+    return value
+
+
+TIME: Final = f"{META}Time"
+MICRO_TIME: Final = f"{META}MicroTime"
+INT_OR_STRING: Final = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
+ZEROS: Final[dict[str, Any]] = {QUANTITY: "0", TIME: None, MICRO_TIME: None, INT_OR_STRING: 0}
+SPECIAL: Final = {
+    QUANTITY: _quantity,
+    TIME: _time,
+    MICRO_TIME: _micro_time,
+    INT_OR_STRING: _int_or_string,
+}
