@@ -55,8 +55,8 @@ class HttpFront:
             identity = Identity("system:anonymous", ("system:unauthenticated",))
         if incoming.path == "/metrics":
             return web.Response(text=metrics(self._server))
-        body = await incoming.read() if incoming.body_exists else b""
-        if len(body) > _LARGEST_BODY:
+        body = await _body(incoming)
+        if body is None:
             return _response(incoming, failed(_too_large()))
         answer = await self._server.answer(_request(incoming, body), identity)
         if answer.watch is not None:
@@ -88,6 +88,17 @@ class HttpFront:
         finally:
             await frames.aclose()  # type: ignore[attr-defined]  # an async generator
         return response
+
+
+async def _body(incoming: web.BaseRequest) -> bytes | None:
+    """The whole body; None when it is longer than what is taken."""
+    pieces, size = [], 0
+    while piece := await incoming.content.readany():
+        pieces.append(piece)
+        size += len(piece)
+        if size > _LARGEST_BODY:
+            return None
+    return b"".join(pieces)
 
 
 def _request(incoming: web.BaseRequest, body: bytes) -> Request:

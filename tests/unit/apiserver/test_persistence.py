@@ -1,0 +1,91 @@
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from hub.local.apiserver.persistence import SqliteLog
+from hub.local.apiserver.serve import RunningServer, ServerConfig, start
+from tests.unit.apiserver.plain_schemas import PlainSchemas
+from tests.unit.apiserver.world import CONFIG_MAPS, CRDS, PODS, config_map, crd, pod
+from worker_agent.kube.transport import Request
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> ServerConfig:
+    return ServerConfig(tmp_path, persist=True)
+
+
+async def running(config: ServerConfig) -> RunningServer:
+    return await start(config, schemas=PlainSchemas())
+
+
+async def ask(server: RunningServer, method: str, url: str, body: object = None) -> tuple[int, dict[str, object]]:
+    path, _, query = url.partition("?")
+    pairs = tuple(tuple(pair.partition("=")[::2]) for pair in query.split("&") if pair)
+    content = b"" if body is None else json.dumps(body).encode()
+    response = await server.transport.request(Request(method, path, pairs, {}, content))  # type: ignore[arg-type]
+    return response.status, json.loads((await response.read()).splitlines()[0])
+
+
+async def test_objects_survive_a_restart(config: ServerConfig) -> None:
+    first = await running(config)
+    await ask(first, "POST", CONFIG_MAPS, config_map("a", {"k": "v"}))
+    await ask(first, "POST", CONFIG_MAPS, config_map("b"))
+    await ask(first, "DELETE", f"{CONFIG_MAPS}/b")
+    _, before = await ask(first, "GET", f"{CONFIG_MAPS}/a")
+    await first.stop()
+    second = await running(config)
+    assert await ask(second, "GET", f"{CONFIG_MAPS}/a") == (200, before)
+    assert (await ask(second, "GET", f"{CONFIG_MAPS}/b"))[0] == 404
+    await second.stop()
+
+
+async def test_revisions_go_on_and_old_watches_are_gone(config: ServerConfig) -> None:
+    first = await running(config)
+    _, made = await ask(first, "POST", CONFIG_MAPS, config_map("a"))
+    await first.stop()
+    second = await running(config)
+    version = made["metadata"]["resourceVersion"]  # type: ignore[index]
+    _, event = await ask(second, "GET", f"{CONFIG_MAPS}?watch=1&resourceVersion={version}")
+    assert event["object"]["code"] == 410  # type: ignore[index]
+    _, later = await ask(second, "POST", CONFIG_MAPS, config_map("b"))
+    assert int(later["metadata"]["resourceVersion"]) > int(version)  # type: ignore[index]
+    await second.stop()
+
+
+async def test_custom_kinds_and_selectable_fields_are_back(config: ServerConfig) -> None:
+    first = await running(config)
+    await ask(first, "POST", CRDS, crd())
+    path = "/apis/example.com/v1/namespaces/default/widgets"
+    await ask(first, "POST", path, {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}})
+    await ask(first, "POST", PODS, pod("p", node="n1"))
+    await first.stop()
+    second = await running(config)
+    assert (await ask(second, "GET", f"{path}/w"))[0] == 200
+    _, found = await ask(second, "GET", f"{PODS}?fieldSelector=spec.nodeName=n1")
+    assert len(found["items"]) == 1  # type: ignore[arg-type]
+    await second.stop()
+
+
+async def test_deletion_under_way_is_finished_after_a_restart(config: ServerConfig) -> None:
+    first = await running(config)
+    _, made = await ask(first, "POST", CONFIG_MAPS, config_map("owner"))
+    uid = made["metadata"]["uid"]  # type: ignore[index]
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid}
+    first.server._stopping = True  # no cleaning before the "crash"
+    await ask(first, "POST", CONFIG_MAPS, config_map("leaf", ownerReferences=[reference]))
+    await ask(first, "DELETE", f"{CONFIG_MAPS}/owner")
+    await first.stop()
+    second = await running(config)
+    while second.server._cleaning is not None:
+        await second.server._cleaning
+    assert (await ask(second, "GET", f"{CONFIG_MAPS}/leaf"))[0] == 404
+    await second.stop()
+
+
+async def test_damaged_file_is_an_error_at_the_start(tmp_path: Path) -> None:
+    path = tmp_path / "objects.sqlite"
+    path.write_bytes(b"this is not a database, not at all" * 100)
+    with pytest.raises(sqlite3.DatabaseError):
+        SqliteLog(path)
