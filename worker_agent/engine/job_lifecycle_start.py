@@ -1,7 +1,7 @@
 """Starting an admitted job, and holding back one that is not (spec/jobs 4 steps 15 to 17, section 6)."""
 
 from worker_agent.api import names
-from worker_agent.api.document import Document, at
+from worker_agent.api.document import Document, at, put
 from worker_agent.api.job_kind import queue_name
 from worker_agent.api.pod_set_info import InvalidPodSetInfo
 from worker_agent.engine import job_pod_sets, reservation, workload_status
@@ -19,7 +19,7 @@ def start_or_wait(run: JobPass) -> bool:
         _tell_pending_checks(run, workload)
     queue = queue_name(run.job)
     if queue != at(workload, ("spec", "queueName"), ""):
-        run.patch_workload(workload, {**workload, "spec": {**workload["spec"], "queueName": queue}})
+        run.patch_workload(workload, put(workload, ("spec", "queueName"), queue or None))
     return True
 
 

@@ -84,7 +84,9 @@ def with_priority(spec: Document, priority: Priority) -> Document:
 def build(kind: JobKind, job: Document, classes: PriorityClasses, policy: JobPolicy) -> Document:
     """The Workload for the job as it is now. Raises PriorityMissing, TopologyRequestError."""
     pod_sets = job_pod_sets.of_job(kind, job, policy)
-    spec: Document = {"podSets": pod_sets, "queueName": queue_name(job)}
+    spec: Document = {"podSets": pod_sets}
+    if queue_name(job):
+        spec["queueName"] = queue_name(job)
     limit = job_matching.max_execution_seconds(job)
     if limit is not None:
         spec["maximumExecutionTimeSeconds"] = limit

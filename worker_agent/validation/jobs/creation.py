@@ -16,6 +16,8 @@ from worker_agent.validation.jobs.surroundings import JobSurroundings
 QUEUE_NAME: Final = f"metadata.labels[{names.QUEUE_NAME_LABEL}]"
 MAX_EXEC_TIME: Final = f"metadata.labels[{names.MAX_EXEC_TIME_LABEL}]"
 PRIORITY_CLASS: Final = f"metadata.labels[{names.PRIORITY_CLASS_LABEL}]"
+PREBUILT_LABEL: Final = f"metadata.labels[{names.PREBUILT_WORKLOAD}]"
+PREBUILT_ANNOTATION: Final = f"metadata.annotations[{names.PREBUILT_WORKLOAD}]"
 ELASTIC_JOB: Final = f"metadata.annotations[{names.ELASTIC_JOB_ANNOTATION}]"
 
 
@@ -56,8 +58,8 @@ def prebuilt_source(job: Document, policy: JobPolicy) -> tuple[str, str]:
     """Path and value of the pointer to a prebuilt Workload; both empty without one. Only the source is looked at."""
     label = at(job, ("metadata", "labels", names.PREBUILT_WORKLOAD), "")
     annotation = at(job, ("metadata", "annotations", names.PREBUILT_WORKLOAD), "")
-    in_label = (f"metadata.labels[{names.PREBUILT_WORKLOAD}]", label)
-    in_annotation = (f"metadata.annotations[{names.PREBUILT_WORKLOAD}]", annotation)
+    in_label = (PREBUILT_LABEL, label)
+    in_annotation = (PREBUILT_ANNOTATION, annotation)
     if policy.identifier_annotations:
         return in_annotation if annotation else (in_label if label else ("", ""))
     if label:

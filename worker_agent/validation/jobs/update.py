@@ -48,8 +48,8 @@ def _prebuilt_errors(kind: JobKind, new: Document, old: Document, policy: JobPol
     if kind.is_suspended(new) or kind.is_elastic(old, policy):
         return creation.prebuilt_errors(kind, new, policy)
     path, name = creation.prebuilt_source(new, policy)
-    old_path, old_name = creation.prebuilt_source(old, policy)
-    return [] if name == old_name else [immutable(path or old_path, name)]
+    _, old_name = creation.prebuilt_source(old, policy)
+    return [] if name == old_name else [immutable(path or creation.PREBUILT_LABEL, name)]
 
 
 def _max_exec_time_errors(kind: JobKind, new: Document, old: Document) -> list[FieldError]:
