@@ -27,7 +27,11 @@ LONGEST_BACKOFF: Final = 0.010
 """Seconds between cycles that admitted nothing: 1, 2, 4, 8, 10, 10 ... ms (spec/engine 1.2)."""
 
 REQUEUE_BATCH: Final = 1.0
-"""Seconds in which wake-ups of parked Workloads are gathered (spec/engine 5.9)."""
+"""Seconds in which wake-ups of parked Workloads are gathered at most (spec/engine 5.9)."""
+
+SHORTEST_BATCH: Final = 0.02
+FLUSH_SHARE: Final = 0.05
+"""Waking up what is parked may take this share of the engine's time: the cheaper it is, the sooner it happens."""
 
 _NOUNS: Final[dict[ResourceType, str]] = {
     kinds.WORKLOADS: "workload",
@@ -55,6 +59,7 @@ class Pacing:
     """Seconds. Zero ``requeue_batch`` wakes parked Workloads at once (tests, replay)."""
 
     requeue_batch: float = REQUEUE_BATCH
+    shortest_batch: float = SHORTEST_BATCH
     first_backoff: float = FIRST_BACKOFF
     longest_backoff: float = LONGEST_BACKOFF
 
@@ -81,6 +86,8 @@ class EngineWork:
         self._on_view = on_view
         self._backoff = 0.0
         self._flush_at: float | None = None
+        self._flush_seconds = 0.0
+        self._cycles_since_flush = 0
         self._last_outcome: Any = None
 
     def step(self, messages: deque[Message]) -> float | None:
@@ -88,15 +95,21 @@ class EngineWork:
         moment = self._clock.monotonic()
         taken = self._take(messages)
         if self._flush_at is None and self._state.wakeups:
-            self._flush_at = moment + self._pacing.requeue_batch
+            self._flush_at = moment + self._batch()
         flushed = self._flush_at is not None and moment >= self._flush_at
         if flushed:
             self._flush_at = None
             self._state.flush_requeues(self._clock.now())
+            self._flush_seconds = self._clock.monotonic() - moment
+            self._cycles_since_flush = 0
         if taken or flushed:
             self._backoff, self._last_outcome = 0.0, None
         wait = self._cycle()
         return self._earliest(wait)
+
+    def _batch(self) -> float:
+        """How long wake-ups are gathered: long enough that the last flush, repeated, stays within its share."""
+        return min(self._pacing.requeue_batch, max(self._pacing.shortest_batch, self._flush_seconds / FLUSH_SHARE))
 
     def _take(self, messages: deque[Message]) -> int:
         count = 0
@@ -150,6 +163,9 @@ class EngineWork:
         started = self._clock.monotonic()
         plan = cycle.run_cycle(self._state, heads, self._policy, self._clock.now())
         seconds = self._clock.monotonic() - started
+        if self._cycles_since_flush == 0:
+            self._flush_seconds += seconds
+        self._cycles_since_flush += 1
         self.cycles += 1
         self._publish()
         self._on_plan(plan, seconds)
