@@ -129,6 +129,8 @@ class ApiServer:
             now = loop.time()
             if watch.ended or self._stopping or now >= end:
                 return
+            if frames:
+                continue  # what was committed while the reader was busy woke nobody
             if now >= bookmark:
                 yield watch.bookmark()
                 bookmark = now + _BOOKMARK_SECONDS
