@@ -112,7 +112,8 @@ async def test_body_over_three_megabytes_is_refused(session: aiohttp.ClientSessi
 
 async def test_body_of_two_megabytes_is_taken(session: aiohttp.ClientSession) -> None:
     body = json.dumps(config_map("a", {"k": "v" * 2_000_000})).encode()
-    async with session.post(CONFIG_MAPS, data=io.BytesIO(body)) as response:
+    headers = {"Content-Type": "application/json"}
+    async with session.post(CONFIG_MAPS, data=io.BytesIO(body), headers=headers) as response:
         assert response.status == 201
 
 
