@@ -11,7 +11,9 @@ from worker_agent.api.document import Document
 from worker_agent.api.resource_type import WORKLOADS
 from worker_agent.engine.intents import (
     ADMISSION_MANAGER,
+    MULTIKUEUE_MANAGER,
     ApplyStatus,
+    PatchObject,
     RequeueAfter,
     RetryWithError,
     SetCondition,
@@ -52,8 +54,27 @@ def lost(group: RemoteGroup, now: datetime) -> list[HubIntent]:
         remaining = group.policy.worker_lost_timeout - out_of_contact
         if remaining > timedelta(0):
             return [RequeueAfter(remaining.total_seconds())]
-        return [sync_check.set_state(group, names.CHECK_RETRY, "Admitting remote lost", now)]
-    return [sync_check.set_state(group, names.CHECK_RETRY, "Admitting remote no longer exists", now)]
+        return [*_forget_pods(group), sync_check.set_state(group, names.CHECK_RETRY, "Admitting remote lost", now)]
+    message = "Admitting remote no longer exists"
+    return [*_forget_pods(group), sync_check.set_state(group, names.CHECK_RETRY, message, now)]
+
+
+def _forget_pods(group: RemoteGroup) -> list[HubIntent]:
+    """Nobody brings the status of the lost job up to date any more; pods it still tells of would hold the quota."""
+    kind, job = group.owner.kind, group.job
+    if kind is None or job is None or not kind.is_active(job):
+        return []
+    after = {**job, "status": kind.idle_status(job)}
+    return [
+        PatchObject(
+            resource=kind.resource,
+            before=job,
+            after=after,
+            field_manager=MULTIKUEUE_MANAGER,
+            subresource="status",
+            strict=False,
+        )
+    ]
 
 
 def _deactivate(group: RemoteGroup, cluster: str, message: str) -> ApplyStatus:

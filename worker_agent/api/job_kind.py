@@ -112,6 +112,8 @@ class JobKind:
     """Made of several objects (pod groups)."""
     prebuilt_allowed: ClassVar[bool] = True
     elastic_allowed: ClassVar[bool] = False
+    pod_counts: ClassVar[tuple[str, ...]] = ("active", "ready")
+    """Fields of the status that speak of pods that run now."""
     priority_class_paths: ClassVar[tuple[str, ...]] = ()
     """Where the kind names a pod priority class itself: the first non-empty one counts, none at all is "no class"."""
 
@@ -294,6 +296,10 @@ class JobKind:
     def remote_patch(self, local: Document, remote: Document, workload: str, policy: JobPolicy) -> Document:
         """The remote job with what follows the local one after admission; itself when nothing differs."""
         return remote
+
+    def idle_status(self, job: Document) -> Document:
+        """The job's status without pods: what is left to say once the cluster that ran it is lost."""
+        return {name: value for name, value in (job.get("status") or {}).items() if name not in self.pod_counts}
 
     def status_back(self, local: Document, remote: Document, now: datetime) -> StatusBack:
         """Copy the remote status to the local job."""

@@ -83,20 +83,20 @@ def _gone(run: JobPass) -> bool:
     if view.kind.skips(view.job):
         return True
     if view.job["metadata"].get("deletionTimestamp"):
-        if not _pods_linger(view):
+        if not _pods_linger(run):
             run.finalize_workloads(run.candidates())
             run.finalize_job()
         return True
     return False
 
 
-def _pods_linger(view: JobView) -> bool:
-    """A job kept by its finalizers while pods still run here keeps its quota: theirs is not free yet.
+def _pods_linger(run: JobPass) -> bool:
+    """Whether pods of an earlier run hold on here, whose quota is not free yet.
 
-    A job that runs on another cluster is not waited for: its status stops coming once it is being deleted.
+    A job that runs on another cluster is not waited for: its status comes no longer once its Workload is gone.
     """
-    job, kind = view.job, view.kind
-    return job is not None and kind.is_active(job) and kind.managed_by(job) != names.MULTIKUEUE_CONTROLLER
+    kind = run.view.kind
+    return kind.is_active(run.job) and kind.managed_by(run.job) != names.MULTIKUEUE_CONTROLLER
 
 
 def _not_ours(run: JobPass) -> bool:
@@ -176,7 +176,7 @@ def _no_workload(run: JobPass) -> bool:
     prebuilt = prebuilt_name(run.job, view.policy)
     if prebuilt:
         run.stop_job(None, "missing workload")
-    if view.kind.is_active(run.job) and not view.kind.is_elastic(run.job, view.policy):
+    if _pods_linger(run) and not view.kind.is_elastic(run.job, view.policy):
         return True
     if prebuilt:
         return run.fail("prebuilt workload not found")

@@ -32,6 +32,7 @@ class BatchJob(JobKind):
     rank_label = "batch.kubernetes.io/job-completion-index"
     private_template_labels = ("job-name", "controller-uid", "batch.kubernetes.io/controller-uid")
     template_labels = (*private_template_labels, "batch.kubernetes.io/job-name")
+    pod_counts = ("active", "ready", "terminating")
     elastic_allowed = True
     counts_checked_last = True
 

@@ -314,6 +314,13 @@ def test_s6_a_ready_check_without_an_admitted_copy_is_retried(cluster, remotes, 
     assert check_of(intents) == ("Retry", message)
 
 
+def test_s6_pods_of_a_lost_worker_do_not_hold_the_quota():
+    local, running = checked("Ready", clusterName="w1"), job(suspend=False, active=3, startTime="t")
+    intents = sync.decide(group(local, {"w1": NOW - timedelta(hours=1)}, local_job=running), NOW)
+    assert one(PatchObject, intents).after["status"] == {"startTime": "t"}
+    assert one(PatchObject, intents).subresource == "status"
+
+
 # S7
 
 

@@ -132,6 +132,11 @@ def test_workload_waits_for_pods_of_an_earlier_run():
     assert not errors(intents)
 
 
+def test_status_of_a_run_elsewhere_is_not_waited_for():
+    elsewhere = job(status={"active": 1}, managedBy=names.MULTIKUEUE_CONTROLLER)
+    assert of_type(decide(view(elsewhere)), CreateObject)
+
+
 def test_finished_job_gets_no_workload():
     done = job(suspend=False, status={"conditions": [{"type": "Complete", "status": "True"}]})
     assert decide(view(done)) == []

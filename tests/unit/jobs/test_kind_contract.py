@@ -165,6 +165,12 @@ def test_remote_status_comes_back_whole(kind, sample):
     assert kind.status_back({**sample.job, "status": sample.succeeded}, remote, NOW).status is None
 
 
+def test_idle_status_tells_of_no_pods(kind, sample):
+    lost = {**sample.job, "status": kind.idle_status({**sample.job, "status": sample.ready})}
+    assert not kind.is_active(lost)
+    assert not kind.pods_ready(lost)
+
+
 def test_life_from_creation_to_finish_is_idempotent(kind, sample):
     seen, intents = run(view(kind, sample.job))
     assert [type(intent) for intent in intents if isinstance(intent, WRITES)] == [CreateObject]
