@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from worker_agent.api import document, timestamps
+from worker_agent.api import document, names, timestamps
 from worker_agent.api.document import Document
 
 
@@ -47,9 +47,11 @@ def row(job: Document, workload: Document | None) -> Row:
 
 
 def reason(workload: Document | None) -> str:
-    """The hub's own words on why the Workload went where it is."""
-    annotations = document.get(workload, "metadata.annotations", {})
-    return str(annotations.get("fedhub.dev/dispatch-decision", ""))
+    """The hub's own words on why the Workload went where it is; every other candidate follows after a semicolon."""
+    for condition in document.get(workload, "status.conditions", []):
+        if condition["type"] == names.DISPATCHED:
+            return str(condition.get("message", ""))
+    return ""
 
 
 def counts(rows: Iterable[Row]) -> Counter[Stage]:
