@@ -11,8 +11,9 @@ from typing import Any
 
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
-from worker_agent.api.resource_type import ResourceType
+from worker_agent.api.resource_type import WORKLOADS, ResourceType
 from worker_agent.controllers.known_objects import KnownObjects
+from worker_agent.controllers.write_turns import Ref
 from worker_agent.engine import intent_effects
 from worker_agent.engine.intents import (
     ApplyStatus,
@@ -32,8 +33,6 @@ from worker_agent.kube.errors import AlreadyExists, Conflict, NotFound
 from worker_agent.kube.events import EventRecorder, ObjectReference
 
 log = logging.getLogger(__name__)
-
-Ref = tuple[ResourceType, Key]
 
 
 class ReconcileError(Exception):
@@ -64,8 +63,34 @@ class Applier:
         ReconcileError.
         """
         batch = self._begin(intents)
+        writes = _folded(intents)
+        if writes:
+            # Workloads have several writers among our controllers; of everything else there is one.
+            async with self._known.turns.turn(ref for ref in batch.documents if ref[0] == WORKLOADS):
+                self._catch_up(batch, intents)
+                for write in writes:
+                    await self._write(batch, write)
+        return self._conclude(batch, intents)
+
+    async def apply_in_turn(self, intents: Sequence[Intent]) -> float | None:
+        """As ``apply``, for a caller that holds the turns and decided on what is known now."""
+        batch = self._begin(intents)
         for write in _folded(intents):
             await self._write(batch, write)
+        return self._conclude(batch, intents)
+
+    def _catch_up(self, batch: _Batch, intents: Sequence[Intent]) -> None:
+        """After waiting for a turn: a strict decision on an older version is void, the others go on from the newest."""
+        strict = {(i.resource, i.key) for i in intents if isinstance(i, ApplyStatus | PatchObject) and i.strict}
+        for ref, document in batch.documents.items():
+            newest = self._known.document(*ref)
+            if newest is document or newest is None or document is None:
+                continue
+            if ref in strict and _version_of(newest) != _version_of(document):
+                raise Conflict(409, "Conflict", f"{ref[0].kind} {ref[1]} was changed by another part of this program")
+            batch.documents[ref] = newest
+
+    def _conclude(self, batch: _Batch, intents: Sequence[Intent]) -> float | None:
         for intent in intents:
             if isinstance(intent, RecordEvent):
                 self._record(batch, intent)

@@ -9,6 +9,7 @@ from typing import Any
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
 from worker_agent.api.resource_type import ResourceType
+from worker_agent.controllers.write_turns import WriteTurns
 from worker_agent.kube import informer
 from worker_agent.kube.informer import Event, Informer
 from worker_agent.kube.watch import is_newer
@@ -20,6 +21,7 @@ class KnownObjects:
     def __init__(self) -> None:
         self._informers: dict[ResourceType, Informer[Any]] = {}
         self._written: dict[ResourceType, dict[Key, Document]] = {}
+        self.turns = WriteTurns()
 
     def follow(self, resource: ResourceType, source: Informer[Any]) -> None:
         """Take ``source`` as what the server says about this kind."""

@@ -65,14 +65,17 @@ class PlanWriter:
         return not self._steps and self.controller.idle
 
     async def _write(self, key: Key) -> float | None:
-        step = self._steps.pop(key, None)
+        async with self._known.turns.turn([(WORKLOADS, key)]):
+            await self._write_in_turn(self._steps.pop(key, None))
+        return None
+
+    async def _write_in_turn(self, step: Step | None) -> None:
         if isinstance(step, Admit):
             await self._admit(step)
         elif isinstance(step, Requeue):
             await self._requeue(step)
         elif isinstance(step, Preempt):
             await self._preempt(step)
-        return None
 
     async def _admit(self, step: Admit) -> None:
         try:
@@ -106,7 +109,7 @@ class PlanWriter:
             return
         checks = self._required_checks(step)
         intents = scheduling_writes.admit(workload, step, checks, self._observability, self._clock.now())
-        await self._applier.apply(intents)
+        await self._applier.apply_in_turn(intents)
 
     def _forget(self, step: Admit) -> None:
         self._doubtful.discard(step.key)
@@ -141,7 +144,7 @@ class PlanWriter:
     async def _apply(self, step: Step, intents: Sequence[Intent]) -> None:
         """A failed write is tried again on the newest object, unless a newer decision has come."""
         try:
-            await self._applier.apply(intents)
+            await self._applier.apply_in_turn(intents)
         except NotFound:
             return
         except BaseException:
