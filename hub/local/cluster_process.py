@@ -54,17 +54,20 @@ async def run(configuration: Configuration) -> None:
     shape = ClusterShape.from_documents(configuration.node_groups)
     simulating = asyncio.create_task(simulation.run_simulation(client, shape, clock))
     stopping = asyncio.create_task(stop.wait())
-    await asyncio.wait([simulating, stopping], return_when=asyncio.FIRST_COMPLETED)
-    for task in (simulating, stopping):
-        task.cancel()
-    outcome, _ = await asyncio.gather(simulating, stopping, return_exceptions=True)
-    await running.stop()
-    if isinstance(outcome, Exception):
-        raise outcome
+    try:
+        await asyncio.wait([simulating, stopping], return_when=asyncio.FIRST_COMPLETED)
+        if simulating.done():
+            simulating.result()
+    finally:
+        simulating.cancel()
+        stopping.cancel()
+        await asyncio.gather(simulating, stopping, return_exceptions=True)
+        await running.stop()
 
 
 def main() -> None:
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("fedhub.simulation.completions").setLevel(logging.INFO)
     path = Path(sys.argv[1])
     asyncio.run(run(msgspec.json.decode(path.read_bytes(), type=Configuration)))
 

@@ -4,19 +4,19 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import msgspec
-
 from hub.local import demo_board
 from hub.local.demo_board import Row, Stage
 from hub.local.demo_jobs import RUN_LABEL
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import JOBS, WORKLOADS
 from worker_agent.kube.client import Client
-from worker_agent.kube.informer import Event, Informer
+from worker_agent.kube.errors import AlreadyExists, ServerError
+from worker_agent.kube.informer import Event, Informer, Keep, document
 
 OnChange = Callable[[list[Row]], None]
 
 SUBMIT_CONCURRENCY = 16
+RETRY_SECONDS = 0.2
 
 
 @dataclass
@@ -38,8 +38,15 @@ class Demo:
     async def follow(self, timeout_seconds: float) -> list[Row]:
         """Submits every job and returns their rows when all have ended, or when ``timeout_seconds`` have passed."""
         namespace = self.jobs[0]["metadata"]["namespace"]
-        jobs = Informer(self.client, JOBS, _decode, namespace=namespace, label_selector=f"{RUN_LABEL}={self.run}")
-        workloads = Informer(self.client, WORKLOADS, _decode, namespace=namespace)
+        jobs = Informer(
+            self.client,
+            JOBS,
+            document,
+            namespace=namespace,
+            label_selector=f"{RUN_LABEL}={self.run}",
+            keep=Keep.DECODED,
+        )
+        workloads = Informer(self.client, WORKLOADS, document, namespace=namespace, keep=Keep.DECODED)
         jobs.add_handler(self._on_job)
         workloads.add_handler(self._on_workload)
         watching = [asyncio.create_task(jobs.run()), asyncio.create_task(workloads.run())]
@@ -65,11 +72,23 @@ class Demo:
 
         async def create(job: Document) -> None:
             async with slots:
-                await self.client.create(JOBS, job, job["metadata"]["namespace"], field_manager="fedhub-demo")
+                await self._create(job)
 
         async with asyncio.TaskGroup() as group:
             for job in self.jobs:
                 group.create_task(create(job))
+
+    async def _create(self, job: Document) -> None:
+        """Until it is there: an answer that was lost on the way may have been a success."""
+        while True:
+            try:
+                await self.client.create(JOBS, job, job["metadata"]["namespace"], field_manager="fedhub-demo")
+            except AlreadyExists:
+                return
+            except (ConnectionError, ServerError):
+                await self.client.clock.sleep(RETRY_SECONDS)
+            else:
+                return
 
     def _on_job(self, event: Event[Document]) -> None:
         if event.new is not None:
@@ -96,8 +115,3 @@ class Demo:
         self.on_change(self.rows())
         if all(row.stage in (Stage.FINISHED, Stage.FAILED) for row in self._rows.values()):
             self._done.set()
-
-
-def _decode(raw: bytes) -> Document:
-    decoded: Document = msgspec.json.decode(raw)
-    return decoded
