@@ -122,7 +122,7 @@ class Client:
         target = Target(resource, namespace, name, subresource)
         return await self._repeat("apply", target, verbs.apply(target, document, field_manager, force))
 
-    async def delete(
+    async def delete(  # noqa: PLR0913 - the API's own parameters
         self,
         resource: ResourceType,
         name: str,
@@ -131,10 +131,15 @@ class Client:
         uid: str = "",
         resource_version: str = "",
         propagation: str = "Background",
+        grace_seconds: int | None = None,
     ) -> None:
-        """Deletes the object, if it still is the one named by ``uid`` and ``resource_version`` (else Conflict)."""
+        """Deletes the object, if it still is the one named by ``uid`` and ``resource_version`` (else Conflict).
+
+        ``grace_seconds`` shortens the grace of a pod; 0 removes it at once, which only its kubelet should do.
+        """
         target = Target(resource, namespace, name)
-        await self._repeat("delete", target, verbs.delete(target, uid, resource_version, propagation))
+        preconditions = verbs.Preconditions(uid, resource_version)
+        await self._repeat("delete", target, verbs.delete(target, preconditions, propagation, grace_seconds))
 
     async def watch(  # noqa: PLR0913 - the API's own parameters
         self,

@@ -49,6 +49,14 @@ class Selection:
         return pairs(labelSelector=self.label_selector, fieldSelector=self.field_selector)
 
 
+@dataclass(frozen=True, slots=True)
+class Preconditions:
+    """What the object must still be for a delete to happen; empty = whatever it is."""
+
+    uid: str = ""
+    resource_version: str = ""
+
+
 def pairs(**parameters: str) -> tuple[tuple[str, str], ...]:
     """Query pairs without the empty ones."""
     return tuple((name, value) for name, value in parameters.items() if value)
@@ -91,11 +99,13 @@ def apply(target: Target, document: Document, field_manager: str, force: bool) -
     return _write("PATCH", target, APPLY_PATCH, document, query)
 
 
-def delete(target: Target, uid: str, resource_version: str, propagation: str) -> Request:
+def delete(target: Target, preconditions: Preconditions, propagation: str, grace_seconds: int | None) -> Request:
     options: Document = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
-    preconditions = dict(pairs(uid=uid, resourceVersion=resource_version))
-    if preconditions:
-        options["preconditions"] = preconditions
+    must_be = dict(pairs(uid=preconditions.uid, resourceVersion=preconditions.resource_version))
+    if must_be:
+        options["preconditions"] = must_be
+    if grace_seconds is not None:
+        options["gracePeriodSeconds"] = grace_seconds
     return _write("DELETE", target, JSON, options, ())
 
 
