@@ -318,3 +318,8 @@ async def workload_of(world: Federation, job_name: str) -> Document | None:
         if any(owner["name"] == job_name for owner in value_at(found, "metadata.ownerReferences", [])):
             return found
     return None
+
+
+async def is_complete(cluster: Cluster, name: str) -> bool:
+    found = await cluster.get(JOBS, name)
+    return any(c["type"] == "Complete" and c["status"] == "True" for c in value_at(found, "status.conditions", []))
