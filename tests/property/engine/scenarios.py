@@ -13,7 +13,7 @@ FLAVORS = ("f0", "f1")
 RESOURCES = ("cpu", "memory")
 QUEUES = ("q0", "q1", "q2", "q3")
 
-_amount = st.integers(0, 6)
+_amount = st.integers(0, 9)
 _limit = st.none() | _amount
 
 
@@ -65,16 +65,16 @@ def workload_object(draw: st.DrawFn, number: int) -> Document:
 
 
 @st.composite
-def histories(draw: st.DrawFn, steps: int = 25) -> tuple[list[Document], list[tuple[str, Any]]]:
+def histories(draw: st.DrawFn, steps: int = 40) -> tuple[list[Document], list[tuple[str, Any]]]:
     """Objects at the start, and steps: (create, workload), (finish | delete | reclaim, index), (cycle, None) ..."""
     cohorts = draw(st.integers(0, 4))
     objects = [namespace(), *(flavor(name) for name in FLAVORS)]
     objects += [draw(cohort_object(index)) for index in range(cohorts)]
     for name in QUEUES:
         objects += [draw(queue_object(name, cohorts)), local_queue(f"l-{name}", name)]
-    kinds = st.sampled_from(["create", "create", "cycle", "cycle", "finish", "delete", "reclaim", "queue", "cohort"])
+    kinds = st.sampled_from(["create", "create", "create", "cycle", "cycle", "cycle", "finish", "delete", "reclaim", "queue", "cohort"])
     script: list[tuple[str, Any]] = []
-    for number in range(draw(st.integers(3, steps))):
+    for number in range(draw(st.integers(10, steps))):
         kind = draw(kinds)
         match kind:
             case "create":
