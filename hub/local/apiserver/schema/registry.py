@@ -5,12 +5,13 @@ changed; what comes out may share parts with them. Nothing here reads a clock or
 file is read once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
 from hub.local.apiserver.schema import (
     builtin_columns,
+    builtin_validation,
     defaulting,
     go_decoding,
     patch_error,
@@ -49,7 +50,8 @@ class SchemaRegistry:
         data = openapi_data.load()
         self._builtin = BuiltinNodes(data.schemas)
         self._names = _names_by_kind(data.schemas)
-        self._with_status = _kinds_with_status(data.discovery)
+        self._with_status = _kinds(data.discovery, lambda resource: resource["name"].endswith("/status"))
+        self._namespaced = _kinds(data.discovery, lambda resource: bool(resource["namespaced"]))
         self._custom: dict[GVK, CustomKind] = {}
         self._documents: dict[tuple[str, str], Document | None] = {}
 
@@ -107,7 +109,9 @@ class SchemaRegistry:
     def validate(self, gvk: GVK, new: Document, old: Document | None, subresource: str) -> Sequence[FieldError]:
         """What the real server would say against creating ``new`` (``old`` is None) or changing ``old`` into it."""
         custom = self._custom.get(gvk)
-        return custom.validate(new, old, subresource) if custom is not None else []
+        if custom is not None:
+            return custom.validate(new, old, subresource)
+        return builtin_validation.errors(gvk.kind, gvk in self._namespaced, new, old, subresource)
 
     def strategic_merge(self, gvk: GVK, live: Document, patch: Document) -> Document:
         """``live`` with a strategic merge patch applied. Raises PatchError, with status 415 for custom resources."""
@@ -188,10 +192,10 @@ def _names_by_kind(schemas: dict[str, dict[str, Any]]) -> dict[GVK, str]:
     return names
 
 
-def _kinds_with_status(discovery: Sequence[dict[str, Any]]) -> frozenset[GVK]:
+def _kinds(discovery: Sequence[dict[str, Any]], wanted: Callable[[dict[str, Any]], bool]) -> frozenset[GVK]:
     return frozenset(
         GVK(listed["group"], listed["version"], resource["kind"])
         for listed in discovery
         for resource in listed["resources"]
-        if resource["name"].endswith("/status")
+        if wanted(resource)
     )
