@@ -72,7 +72,9 @@ def histories(draw: st.DrawFn, steps: int = 40) -> tuple[list[Document], list[tu
     objects += [draw(cohort_object(index)) for index in range(cohorts)]
     for name in QUEUES:
         objects += [draw(queue_object(name, cohorts)), local_queue(f"l-{name}", name)]
-    kinds = st.sampled_from(["create", "create", "create", "cycle", "cycle", "cycle", "finish", "delete", "reclaim", "queue", "cohort"])
+    kinds = st.sampled_from(
+        ["create", "create", "create", "cycle", "cycle", "cycle", "finish", "delete", "reclaim", "queue", "cohort"]
+    )
     script: list[tuple[str, Any]] = []
     for number in range(draw(st.integers(10, steps))):
         kind = draw(kinds)
