@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
 
 import msgspec
 
@@ -16,13 +15,10 @@ from hub.engine.evaluation import Evaluation, Request
 from hub.engine.remote_group import Sight, SyncPolicy
 from hub.engine.sync_owner import KindTable
 from worker_agent.api import names, timestamps
-from worker_agent.api.dispatch_policy import DispatchPolicy, DispatchPolicySpec
+from worker_agent.api.dispatch_policy import DispatchPolicySpec
 from worker_agent.api.meta import Key
 from worker_agent.api.multikueue import MultiKueueCluster
-from worker_agent.api.resource_type import CLUSTER_QUEUES, DISPATCH_POLICIES
 from worker_agent.kube.clock import Clock
-
-DEFAULT_POLICY: Final = DispatchPolicySpec()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +78,7 @@ class TurnMaker:
         order = self._clusters(checks[0].name)
         if owner.kind is None or not order:
             return None
-        policy = self._dispatch_policy(sight)
+        policy = self._objects.dispatch_policy(sight.view)
         workers = self._sync.federation().workers
         asked = candidates.choose(order, self._known_clusters(order), workers, policy, sight.view)
         current = (sight.view.status.nominated_cluster_names or [""])[0]
@@ -115,15 +111,6 @@ class TurnMaker:
     def _known_clusters(self, order: Sequence[str]) -> dict[str, MultiKueueCluster]:
         found = {name: self._objects.clusters.get(Key("", name)) for name in order}
         return {name: cluster for name, cluster in found.items() if cluster is not None}
-
-    def _dispatch_policy(self, sight: Sight) -> DispatchPolicySpec:
-        """The policy that the Workload's ClusterQueue names, else the one called ``default``, else the defaults."""
-        admission = sight.view.status.admission
-        queue = self._objects.known.informer(CLUSTER_QUEUES).get(Key("", admission.cluster_queue if admission else ""))
-        name = queue.metadata.annotation(names.DISPATCH_POLICY_ANNOTATION) if queue is not None else ""
-        policies = self._objects.known.informer(DISPATCH_POLICIES)
-        found: DispatchPolicy | None = policies.get(Key("", name or names.DEFAULT_DISPATCH_POLICY))
-        return found.spec if found is not None else DEFAULT_POLICY
 
     def _as_copy(self, sight: Sight) -> bytes:
         """The Workload as a worker would see it, created now: behind all that wait there with the same priority."""

@@ -6,8 +6,10 @@ from typing import Any, Final
 import msgspec
 
 from hub.engine import admission_check, group_loading
-from worker_agent.api import resource_type
+from worker_agent.api import names, resource_type
 from worker_agent.api.admission_check import AdmissionCheck
+from worker_agent.api.cluster_queue import ClusterQueue
+from worker_agent.api.dispatch_policy import DispatchPolicy, DispatchPolicySpec
 from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.meta import Key
@@ -18,6 +20,8 @@ from worker_agent.kube.informer import Informer
 
 CHECK_INDEX: Final = "admission check"
 """Workloads by the AdmissionChecks on their status."""
+
+DEFAULT_POLICY: Final = DispatchPolicySpec()
 
 NAMESPACE_INDEX: Final = "federation namespace"
 
@@ -40,6 +44,8 @@ class FederationObjects:
         self.configs: Informer[MultiKueueConfig] = known.informer(resource_type.MULTIKUEUE_CONFIGS)
         self.clusters: Informer[MultiKueueCluster] = known.informer(resource_type.MULTIKUEUE_CLUSTERS)
         self.secrets: Informer[Document] = known.informer(resource_type.SECRETS)
+        self.queues: Informer[ClusterQueue] = known.informer(resource_type.CLUSTER_QUEUES)
+        self.policies: Informer[DispatchPolicy] = known.informer(resource_type.DISPATCH_POLICIES)
         self.workloads.add_index(CHECK_INDEX, checks_of)
         self.workloads.add_index(NAMESPACE_INDEX, namespace_of)
 
@@ -59,6 +65,14 @@ class FederationObjects:
 
     def config(self, name: str) -> MultiKueueConfig | None:
         return self.configs.get(Key("", name))
+
+    def dispatch_policy(self, workload: Workload) -> DispatchPolicySpec:
+        """The policy that the Workload's ClusterQueue names, else the one called ``default``, else the defaults."""
+        admission = workload.status.admission
+        queue = self.queues.get(Key("", admission.cluster_queue if admission else ""))
+        name = queue.metadata.annotation(names.DISPATCH_POLICY_ANNOTATION) if queue is not None else ""
+        found = self.policies.get(Key("", name or names.DEFAULT_DISPATCH_POLICY))
+        return found.spec if found is not None else DEFAULT_POLICY
 
     # What leads from a change to the Workloads it concerns.
 

@@ -1,6 +1,7 @@
 """Carries each Workload through MultiKueue's state machine: load the group, decide, apply (spec sections 7 and 8)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from hub.clusters.remote_clients import RemoteClients
@@ -10,7 +11,7 @@ from hub.controllers.hub_applier import HubApplier
 from hub.engine import group_loading, sync
 from hub.engine.group_loading import Federation
 from hub.engine.intents import ForgetDeleted
-from hub.engine.remote_group import SyncPolicy
+from hub.engine.remote_group import CAPACITY_AWARE, RemoteGroup, SyncPolicy
 from hub.engine.sync_owner import KindTable
 from worker_agent.api.admission_check import AdmissionCheck
 from worker_agent.api.document import Document
@@ -21,6 +22,7 @@ from worker_agent.kube.clock import Clock
 from worker_agent.kube.controller import Controller
 from worker_agent.kube.informer import Event
 
+KEEP: Final = "Keep"
 WORKERS: Final = 64
 """Workloads looked after at a time; most wait for an API server, and a slow worker must not use up all of them."""
 
@@ -101,12 +103,20 @@ class SyncController:
         if group is None:
             return None
         assert self._applier is not None
-        intents = sync.decide(group, self._clock.now())
+        intents = sync.decide(self._with_policy(group), self._clock.now())
         requeue = await self._applier.apply(intents)
         if any(isinstance(intent, ForgetDeleted) for intent in intents):
             self._deleted.pop(key, None)
             self._applier.forget(key)
         return requeue
+
+    def _with_policy(self, group: RemoteGroup) -> RemoteGroup:
+        """Kueue's dispatchers give up a lost worker after a while; ours does as the queue's DispatchPolicy says."""
+        policy = group.policy
+        if policy.dispatcher != CAPACITY_AWARE or not group.unavailable:
+            return group
+        keep = self._objects.dispatch_policy(group.local.view).on_contact_lost == KEEP
+        return replace(group, policy=replace(policy, keep_when_lost=keep))
 
     def federation(self) -> Federation:
         since = {

@@ -35,6 +35,8 @@ class SyncPolicy:
     origin: str = "multikueue"
     worker_lost_timeout: timedelta = timedelta(minutes=15)
     dispatcher: str = CAPACITY_AWARE
+    keep_when_lost: bool = False
+    """What runs on a worker out of contact is left alone for as long as that lasts; no second copy is made."""
     orchestrated_preemption: bool = False
     priority_boost: bool = False
     jobs: JobPolicy = field(default_factory=JobPolicy)
@@ -147,6 +149,19 @@ class RemoteGroup:
             remote = self.connected.get(name)
             if remote is not None and remote.copy is not None:
                 yield name, remote.copy
+
+    def admitted(self) -> tuple[str, Sight] | None:
+        """The copy that runs the job: the chosen one while it is admitted, else the one admitted first.
+
+        A worker may come back into contact with a copy admitted before the chosen one: the choice stands. While the
+        chosen worker is out of contact its job may run, so no other copy takes its place.
+        """
+        if self.cluster_name in self.unavailable and self.check.state == names.CHECK_READY:
+            return None
+        chosen = self.connected.get(self.cluster_name)
+        if chosen is not None and chosen.copy is not None and chosen.copy.is_true(names.ADMITTED):
+            return self.cluster_name, chosen.copy
+        return self.first_with(names.ADMITTED)
 
     def first_with(self, condition: str) -> tuple[str, Sight] | None:
         """The copy on which ``condition`` became True first; among equals the first in configuration order."""

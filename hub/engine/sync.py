@@ -186,7 +186,7 @@ class _Pass:
         return False
 
     def _admitted_copy(self) -> bool:
-        winner = self.group.first_with(names.ADMITTED)
+        winner = self.group.admitted()
         if winner is not None:
             self.intents += sync_winner.adopt(self.group, *winner, self.now)
             return True

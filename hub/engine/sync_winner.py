@@ -50,6 +50,8 @@ def lost(group: RemoteGroup, now: datetime) -> list[HubIntent]:
         message = "Admission check is Ready but no admitting cluster is recorded; this is unexpected, please report it"
         return [sync_check.set_state(group, names.CHECK_RETRY, message, now)]
     if name in group.unavailable:
+        if group.policy.keep_when_lost:
+            return [RequeueAfter(group.policy.worker_lost_timeout.total_seconds())]
         out_of_contact = now - (group.unavailable[name] or now)
         remaining = group.policy.worker_lost_timeout - out_of_contact
         if remaining > timedelta(0):

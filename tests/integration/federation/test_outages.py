@@ -57,12 +57,26 @@ async def test_a_lost_worker_says_so_and_its_job_goes_on_after_contact():
 
 async def test_a_worker_lost_for_too_long_loses_the_job_to_another():
     async with running(a=4, b=4, start_hub=False) as world:
+        await world.manager.create(on_contact_lost("Stop"))
         world.start_hub(sync=SyncPolicy(worker_lost_timeout=timedelta(seconds=1)))
         await world.manager.create(job("train", cpu=2))
         place = await until(lambda: runs_on(world, "train"), "the job runs")
         other = "b" if place == "a" else "a"
         world.workers[place].switch.cut.set()
         await until(lambda: is_unsuspended(world.workers[other], "train"), "the job runs elsewhere")
+
+
+async def test_by_default_a_job_stays_with_its_lost_worker():
+    async with running(a=4, b=4, start_hub=False) as world:
+        world.start_hub(sync=SyncPolicy(worker_lost_timeout=timedelta(seconds=0.2)))
+        await world.manager.create(job("train", cpu=2))
+        place = await until(lambda: runs_on(world, "train"), "the job runs")
+        other = world.workers["b" if place == "a" else "a"]
+        world.workers[place].switch.cut.set()
+        await until(lambda: active(world, place, "False"), "the cluster is inactive")
+        await world.manager.create(job("next", cpu=1))
+        await until(lambda: is_unsuspended(other, "next"), "the hub has gone on for a while")
+        assert await other.get(JOBS, "train") is None
 
 
 async def test_one_dead_worker_delays_no_other():
@@ -72,6 +86,12 @@ async def test_one_dead_worker_delays_no_other():
         await world.manager.create(*[job(f"train-{number}", cpu=1) for number in range(4)])
         for number in range(4):
             assert await until(lambda n=number: runs_on(world, f"train-{n}"), f"job {number} runs") == "b"
+
+
+def on_contact_lost(what):
+    metadata = {"name": "default"}
+    spec = {"onContactLost": what}
+    return {"apiVersion": "fedhub.dev/v1alpha1", "kind": "DispatchPolicy", "metadata": metadata, "spec": spec}
 
 
 async def empty(cluster):

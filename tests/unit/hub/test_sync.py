@@ -263,8 +263,8 @@ def test_s6_the_first_admitted_copy_wins_and_the_others_go():
 
 
 def test_s6_another_cluster_name_is_an_error_and_nothing_is_written():
-    intents = sync.decide(adopted(clusterName="w1"), NOW)
-    assert one(RetryWithError, intents).message == 'attempting to change immutable ClusterName from "w1" to "w2"'
+    intents = sync.decide(adopted(clusterName="gone"), NOW)
+    assert one(RetryWithError, intents).message == 'attempting to change immutable ClusterName from "gone" to "w2"'
     assert of(ApplyStatus, intents) == []
 
 
@@ -404,3 +404,22 @@ def test_the_prebuilt_pointer_is_a_label_where_annotations_are_off():
     created = one(CreateObject, sync.decide(replace(adopted(), policy=policy), NOW))
     assert created.document["metadata"]["labels"][names.PREBUILT_WORKLOAD] == KEY.name
     assert created.resource == BATCH_JOB.resource
+
+
+def test_s6_the_chosen_copy_stays_though_a_returning_worker_admitted_its_own_earlier():
+    early = holding(copy(condition(names.ADMITTED, at=NOW - timedelta(hours=1))))
+    chosen = holding(copy(ADMITTED), job(origin="multikueue"))
+    intents = sync.decide(group(checked("Ready", clusterName="w2"), {"w1": early, "w2": chosen}), NOW)
+    assert one(DeleteObject, intents).cluster == "w1"
+    assert of(RetryWithError, intents) == []
+
+
+def test_s6_work_on_a_lost_worker_is_kept_where_the_policy_says_so():
+    policy = replace(POLICY, keep_when_lost=True)
+    lost = group(checked("Ready", clusterName="w1"), {"w1": NOW - timedelta(days=1)}, policy=policy)
+    assert sync.decide(lost, NOW) == [RequeueAfter(900)]
+
+
+def test_s6_no_copy_takes_the_place_of_one_out_of_contact():
+    remotes = {"w1": NOW, "w2": holding(copy(ADMITTED))}
+    assert sync.decide(group(checked("Ready", clusterName="w1"), remotes), NOW) == [RequeueAfter(900)]
