@@ -13,6 +13,8 @@ AREAS = {
     "jobs": "tests.conformance.jobs",
     "multikueue": "tests.conformance.multikueue",
     "fuzz": "tests.conformance.fuzz",
+    "flavorassigner": "tests.conformance.flavorassigner",
+    "queue": "tests.conformance.queue",
     "core": "tests.conformance.core",
 }
 """Folder name of a file -> the module whose ``RUNNERS`` maps patterns of file stems to functions."""

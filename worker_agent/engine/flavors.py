@@ -7,7 +7,7 @@ What an algorithm consults beyond quota (preemption, placement) comes in with th
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from worker_agent.api import selectors
+from worker_agent.api import names, selectors
 from worker_agent.engine import modes, quota, resources
 from worker_agent.engine.assignment import Assignment, Attempt, FlavorChoice, PodSetResult
 from worker_agent.engine.cluster_queue import ClusterQueueRow, ResourceGroup
@@ -137,6 +137,7 @@ class _GroupScan:
         self.reasons: list[str] = []
         self.attempts: list[Attempt] = []
         self.error = ""
+        self.allowed = _allowed_flavors(self.request)
 
     def run(self) -> dict[str, FlavorChoice] | None:
         """Resource -> choice; None when some resource found no flavor (then only its reasons are kept)."""
@@ -182,6 +183,9 @@ class _GroupScan:
             last = index
             flavor = group.flavors[index]
             if self._left_out(resource, flavor):
+                continue
+            if self.allowed is not None and flavor not in self.allowed:
+                reasons.append(f"skipping flavor {flavor} due to WorkloadAllowedResourceFlavorAnnotation annotation")
                 continue
             choices, mode = self._try(group, flavor, requests, reasons)
             if self._stops(mode):
@@ -251,6 +255,14 @@ class _GroupScan:
             if refusal:
                 return refusal
         return ""
+
+
+def _allowed_flavors(request: FlavorRequest) -> frozenset[str] | None:
+    """The flavors to which a variant of a concurrently admitted workload is bound; None for all."""
+    listed = request.row.workload.metadata.annotation(names.ALLOWED_FLAVORS_ANNOTATION)
+    if not request.policy.concurrent_admission or not listed:
+        return None
+    return frozenset(name.strip() for name in listed.split(","))
 
 
 def quota_mode(
