@@ -13,6 +13,7 @@ from hub.local.apiserver import failure, protobuf
 from hub.local.apiserver.answer import ACCEPTED, JSON
 from hub.local.apiserver.call import Call
 from hub.local.apiserver.resources import Resource
+from hub.local.apiserver.schema.go_decoding import DecodeError
 from hub.local.apiserver.schemas import GVK
 from hub.local.apiserver.store import decode
 from worker_agent.api.document import Document
@@ -149,7 +150,12 @@ def conform(call: Call, document: Document, complaints: list[str]) -> Document:
 
 def without_unknown(call: Call, document: Document, complaints: list[str]) -> Document:
     """The document without unknown fields; complaints are refused, warned of or ignored as the client asked."""
-    found = strict_complaints(call, document)
+    try:
+        found = strict_complaints(call, document)
+    except DecodeError as problem:
+        kind, version = call.resource.kind, call.resource.version
+        text = f'{kind} in version "{version}" cannot be handled as a {kind}: {problem}'
+        raise failure.bad_request(text) from None
     document, complaints = found[0], complaints + found[1]
     if not complaints:
         return document

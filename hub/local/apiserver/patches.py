@@ -10,8 +10,9 @@ from hub.local.apiserver.call import Call, Steps
 from hub.local.apiserver.metadata import place
 from hub.local.apiserver.schema import json_merge, json_patch
 from hub.local.apiserver.schema.field_errors import FieldError, forbidden, invalid
+from hub.local.apiserver.schema.go_decoding import DecodeError
 from hub.local.apiserver.schema.patch_error import PatchError
-from hub.local.apiserver.schema.server_side_apply import ApplyConflict
+from hub.local.apiserver.schema.server_side_apply import ApplyConflict, ApplyError
 from hub.local.apiserver.schemas import Apply
 from hub.local.apiserver.store import decode, encode
 from worker_agent.api.document import Document
@@ -88,7 +89,11 @@ def _conformed(call: Call, patched: Document, old: Document) -> Document:
         raise failure.bad_request(
             f'{patched["kind"]} in version "{patched["apiVersion"]}" cannot be handled as a {resource.kind}'
         )
-    pruned, complaints = body.strict_complaints(call, patched)
+    try:
+        pruned, complaints = body.strict_complaints(call, patched)
+    except DecodeError as problem:
+        text = encode(patched).decode()
+        raise failure.invalid("", "", "", [invalid("patch", text, str(problem))]) from None
     if complaints:
         chosen = body.directive(call)
         if chosen == "Strict":
@@ -123,6 +128,9 @@ def apply(call: Call) -> Steps:
             merged = call.schemas.apply(call.gvk, old, applied, how)
         except ApplyConflict as conflict:
             raise failure.Failure(409, "Conflict", str(conflict), {"causes": conflict.causes}) from None
+        except ApplyError as problem:
+            reason = "BadRequest" if problem.status == 400 else ""
+            raise failure.Failure(problem.status, reason, problem.message, {}) from None
         document = call.schemas.default(call.gvk, merged)
         return {**document, "metadata": dict(document["metadata"])}
 
