@@ -21,8 +21,8 @@ class ShapeError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class NodeGroup:
-    """``count`` equal nodes called ``<name>-0`` and so on. ``capacity`` in Kubernetes quantities, ``taints`` as on a
-    Node."""
+    """``count`` equal nodes called ``<name>-0`` and so on. ``capacity`` in Kubernetes quantities (110 pods
+    unless said otherwise), ``taints`` as on a Node."""
 
     name: str
     count: int
@@ -61,7 +61,7 @@ def _group(given: Mapping[str, Any], where: str) -> NodeGroup:
         raise ShapeError(f"{where}.name: is required")
     if not isinstance(count, int) or isinstance(count, bool) or count < 0:
         raise ShapeError(f"{where}.count: must be a whole number from 0, not {count!r}")
-    capacity = {"pods": PODS_PER_NODE} | {str(key): str(value) for key, value in (given.get("capacity") or {}).items()}
+    capacity = {str(key): str(value) for key, value in (given.get("capacity") or {}).items()}
     for resource, amount in capacity.items():
         try:
             known = quantity.nanos(amount) >= 0
@@ -80,14 +80,15 @@ def _node(group: NodeGroup, number: int, since: str) -> Document:
         "kubernetes.io/arch": "amd64",
         SIMULATED: "true",
     }
+    capacity = {"pods": PODS_PER_NODE} | dict(group.capacity)
     node: Document = {
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {"name": name, "labels": labels | dict(group.labels)},
         "spec": {"taints": list(group.taints)} if group.taints else {},
         "status": {
-            "capacity": dict(group.capacity),
-            "allocatable": dict(group.capacity),
+            "capacity": capacity,
+            "allocatable": dict(capacity),
             "conditions": [_condition(*row, since) for row in _CONDITIONS],
             "nodeInfo": {"kubeletVersion": "v1.36.3-simulated", "operatingSystem": "linux", "architecture": "amd64"},
         },

@@ -1,0 +1,1 @@
+"""The simulated cluster beside the embedded API server, on virtual time."""
