@@ -10,12 +10,13 @@ from datetime import datetime
 
 from worker_agent.api import timestamps
 from worker_agent.engine import nomination, ordering
+from worker_agent.engine.head import Head
 from worker_agent.engine.nomination import Entry, Outcome, Search
 from worker_agent.engine.plan import Plan
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.preemption.search import NO_PREEMPTION, PreemptionSearch
 from worker_agent.engine.processing import Processing
-from worker_agent.engine.state import ClusterState, Head
+from worker_agent.engine.state import ClusterState
 from worker_agent.engine.tas.placement import NO_PLACEMENT, Placement
 
 

@@ -170,18 +170,26 @@ class PendingQueue:
         if self.sticky is not None and self.sticky.key == key:
             self.sticky = None
 
-    def requeue(self, row: WorkloadRow, reason: RequeueReason, now: int, pops: int) -> None:
-        """Give a head back after its cycle. ``pops`` is the count of ``heads`` calls so far."""
+    def requeue(self, row: WorkloadRow, reason: RequeueReason, now: int, pops: int) -> bool:
+        """Give a head back after its cycle. ``pops`` is the count of ``heads`` calls so far.
+
+        Returns whether it was entered; one that is there stays where it is, unless it may leave the parking lot.
+        """
         if self.in_flight is not None and self.in_flight.key == row.key:
             self.in_flight = None
         row.queued_in = self.name
         if reason in STICKY:
             self._pin(Sticky(row.key, row.workload.metadata.generation, not self.strict))
+        if row.key in self._active:
+            return False
         if conditions.backoff_over(row.workload, now) and self._returns_at_once(row, reason, pops):
             self.parked.pop(row.key, None)
             self._activate(row)
-        elif row.key not in self._active and row.key not in self.parked:
+        elif row.key in self.parked:
+            return False
+        else:
             self.parked[row.key] = row
+        return True
 
     def park_alike(self, row: WorkloadRow, reason: RequeueReason, status_reason: str) -> None:
         """After a parked head: park every active workload with its hash, and those that come until a bulk requeue."""

@@ -8,7 +8,6 @@ at this border and int microseconds inside.
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime
 
 import msgspec
@@ -22,6 +21,7 @@ from worker_agent.api.workload import Admission, Workload
 from worker_agent.engine import cluster_queue, conditions, quota, view, workload_info
 from worker_agent.engine.cluster_queue import ClusterQueueRow, LocalQueueRow
 from worker_agent.engine.conditions import Phase
+from worker_agent.engine.head import Head
 from worker_agent.engine.pending import PendingQueue
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.queue_state import QueueState
@@ -30,19 +30,6 @@ from worker_agent.engine.resources import Amounts
 from worker_agent.engine.workload_info import PodSetRow, WorkloadRow
 
 _HOLDING = (Phase.RESERVED, Phase.ADMITTED)
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """A workload whose turn it is, and the ClusterQueue that offers it."""
-
-    row: WorkloadRow
-    cluster_queue: str
-    second_pass: bool = False
-
-    @property
-    def key(self) -> Key:
-        return self.row.key
 
 
 class ClusterState(QueueState):
@@ -231,6 +218,11 @@ class ClusterState(QueueState):
             row = self.rows[key]
             if row.phase == Phase.PENDING:
                 self._offer(row)
+
+    def count_queueable(self, queue: Key) -> int:
+        """Workloads of a LocalQueue that may wait, wherever they do."""
+        rows = (self.rows[key] for key in self._by_queue.get(queue, ()))
+        return sum(conditions.queueable(row.workload, self.policy) for row in rows if row.phase == Phase.PENDING)
 
     def _withdraw(self, row: WorkloadRow) -> None:
         if row.queued_in in self.pending:

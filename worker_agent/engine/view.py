@@ -142,6 +142,8 @@ class EngineView:
     cohort_shares: Mapping[str, int] = field(default_factory=dict)
     """``status.fairSharing.weightedShare`` by cohort; empty without fair sharing."""
     _local_queues: Mapping[Key, LocalQueueRow] = field(default_factory=dict)
+    _stranded: Mapping[Key, int] = field(default_factory=dict)
+    """Workloads by LocalQueue where the ClusterQueue is missing."""
 
     def cluster_queue_activity(self, name: str) -> Activity:
         """The Active condition; of an unknown queue as well."""
@@ -159,7 +161,7 @@ class EngineView:
         queue = self.cluster_queues.get(row.cluster_queue)
         judged = activity.local_queue_activity(row, queue.activity if queue else None)
         if queue is None:
-            return LocalQueuePicture(key, judged, 0, NOTHING, ())
+            return LocalQueuePicture(key, judged, self._stranded.get(key, 0), NOTHING, ())
         pending = queue.pending_by_local_queue.get(key, 0)
         return LocalQueuePicture(key, judged, pending, queue.by_local_queue.get(key, NOTHING), queue.groups)
 
@@ -187,7 +189,12 @@ def publish(state: "ClusterState", now: datetime, before: EngineView) -> EngineV
             for name, node in state.hierarchy.cohorts.items()
             if not hierarchy.has_cycle(node)
         }
-    return EngineView(now, state.cycle, queues, shares, dict(state.local_queues))
+    stranded = {
+        key: state.count_queueable(key)
+        for key, row in state.local_queues.items()
+        if row.cluster_queue not in state.cluster_queues and not row.stopped
+    }
+    return EngineView(now, state.cycle, queues, shares, dict(state.local_queues), stranded)
 
 
 def _queue(state: "ClusterState", row: ClusterQueueRow) -> QueuePicture:
