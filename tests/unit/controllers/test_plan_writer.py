@@ -1,0 +1,165 @@
+"""Decisions of the cycle on their way into the Workloads' objects."""
+
+import asyncio
+import json
+import re
+
+import pytest
+
+from tests.unit.controllers.writing import FixedObjects, Writing, echo
+from tests.unit.kube.fake_server import answer, clock, status
+from worker_agent.api.meta import Key
+from worker_agent.api.resource_type import CLUSTER_QUEUES, WORKLOADS
+from worker_agent.controllers.engine_messages import Forget
+from worker_agent.controllers.plan_writer import PlanWriter
+from worker_agent.engine.nomination import Outcome
+from worker_agent.engine.plan import Admit, Plan, Preempt, Requeue
+from worker_agent.engine.requeue_reason import RequeueReason
+from worker_agent.engine.reservation import Observability
+
+KEY = Key("ns", "w")
+ADMISSION = {"clusterQueue": "q", "podSetAssignments": [{"name": "main", "flavors": {"cpu": "f"}, "count": 1}]}
+ADMIT = Admit(KEY, "q", ADMISSION, admitted=True, reason="QuotaReserved", message="")
+NO_QUOTA = Requeue(KEY, "q", Outcome.NOT_NOMINATED, RequeueReason.NO_FIT, "WaitingForQuota", "short by 1")
+
+
+def workload(name="w", **status):
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "Workload",
+        "metadata": {
+            "name": name,
+            "namespace": "ns",
+            "uid": f"uid-{name}",
+            "resourceVersion": "1",
+            "creationTimestamp": "2025-12-31T23:59:30Z",
+        },
+        "spec": {"queueName": "lq", "priority": 3},
+        "status": status,
+    }
+
+
+def true(type_, message=""):
+    at = "2026-01-01T00:00:00Z"
+    return {"type": type_, "status": "True", "reason": type_, "message": message, "lastTransitionTime": at}
+
+
+class NoQueues(FixedObjects):
+    """Knows Workloads only: no ClusterQueue has a check."""
+
+    def informer(self, resource):
+        assert resource == CLUSTER_QUEUES
+        return {}
+
+
+class Desk:
+    """A PlanWriter over a scripted server."""
+
+    def __init__(self, *script, documents=None):
+        known = NoQueues(*((WORKLOADS, d) for d in documents or [workload()]))
+        self.shop = Writing(known, *script)
+        self.posted = []
+
+    async def write(self, *steps):
+        """Takes a plan and works until nothing is left to do."""
+        shop = self.shop
+        writer = PlanWriter(shop.client, shop.known, shop.applier, Observability(), self.posted.append, clock())
+        writer.take(Plan(steps=steps))
+        running = asyncio.create_task(writer.run())
+        async with asyncio.timeout(5):
+            while not writer.idle:  # noqa: ASYNC110 - the writer has no event for having nothing to do
+                await asyncio.sleep(0.001)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    @property
+    def bodies(self):
+        return [json.loads(r.body) for r in self.shop.transport.requests if r.method != "GET"]
+
+    @property
+    def told(self):
+        return self.shop.recorder.told
+
+
+def conditions(body):
+    return {c["type"]: (c["status"], c["reason"]) for c in body["status"]["conditions"]}
+
+
+async def test_reservation_and_admission_are_one_write():
+    desk = Desk()
+    await desk.write(ADMIT)
+    (body,) = desk.bodies
+    assert body["status"]["admission"] == ADMISSION
+    assert conditions(body) == {"QuotaReserved": ("True", "QuotaReserved"), "Admitted": ("True", "Admitted")}
+    assert [reason for reason, _ in desk.told] == ["QuotaReserved", "Admitted"]
+    assert re.fullmatch(r"Quota reserved in ClusterQueue q, wait time since queued was \d+s", desk.told[0][1])
+
+
+async def test_traces_of_an_eviction_are_turned_off():
+    desk = Desk(documents=[workload(conditions=[true("Evicted", "The ClusterQueue is stopped")])])
+    await desk.write(ADMIT)
+    evicted = next(c for c in desk.bodies[0]["status"]["conditions"] if c["type"] == "Evicted")
+    assert (evicted["status"], evicted["message"]) == ("False", "Previously: The ClusterQueue is stopped")
+
+
+@pytest.mark.parametrize("refusal", [(422, "Invalid"), (403, "Forbidden"), (404, "NotFound")])
+async def test_refused_admission_is_forgotten(refusal):
+    desk = Desk(answer(refusal[0], status(*refusal)))
+    await desk.write(ADMIT)
+    assert desk.posted == [Forget(KEY)]
+    assert desk.told == []
+
+
+async def test_lost_answer_is_looked_up_and_not_given_away():
+    written = workload(admission=ADMISSION, conditions=[true("QuotaReserved")])
+    desk = Desk(ConnectionResetError("gone"), answer(200, written))
+    await desk.write(ADMIT)
+    assert desk.posted == []
+    assert len(desk.bodies) == 1
+
+
+async def test_lost_request_is_sent_again():
+    desk = Desk(ConnectionResetError("gone"), answer(200, workload()), echo())
+    await desk.write(ADMIT)
+    assert desk.posted == []
+    assert len(desk.bodies) == 2
+
+
+async def test_workload_that_is_gone_or_done_gives_its_quota_back():
+    desk = Desk(documents=[workload(conditions=[true("Finished")])])
+    await desk.write(ADMIT)
+    assert (desk.posted, desk.bodies) == ([Forget(KEY)], [])
+
+
+async def test_reason_is_told_once():
+    desk = Desk()
+    await desk.write(NO_QUOTA)
+    assert conditions(desk.bodies[0])["QuotaReserved"] == ("False", "WaitingForQuota")
+    await desk.write(NO_QUOTA)
+    assert len(desk.bodies) == 1
+    assert desk.told == [("WaitingForQuota", "short by 1")]
+
+
+async def test_admission_is_not_overtaken_by_an_older_reason():
+    desk = Desk()
+    await desk.write(ADMIT, NO_QUOTA)
+    assert len(desk.bodies) == 1
+    assert "admission" in desk.bodies[0]["status"]
+
+
+async def test_victim_is_preempted_and_evicted_in_one_write():
+    victim = workload("victim", admission=ADMISSION, conditions=[true("QuotaReserved"), true("Admitted")])
+    desk = Desk(documents=[workload(), victim])
+    await desk.write(Preempt(Key("ns", "victim"), KEY, "InClusterQueue", "Preempted to accommodate", "q"))
+    (body,) = desk.bodies
+    assert conditions(body)["Preempted"] == ("True", "InClusterQueue")
+    assert conditions(body)["Evicted"] == ("True", "Preempted")
+    assert body["status"]["admission"] == ADMISSION
+    assert [reason for reason, _ in desk.told] == ["Preempted", "EvictedDueToPreempted", "PreemptedWorkload"]
+
+
+async def test_victim_on_its_way_out_is_left_alone():
+    victim = workload("victim", admission=ADMISSION, conditions=[true("QuotaReserved"), true("Evicted")])
+    desk = Desk(documents=[workload(), victim])
+    await desk.write(Preempt(Key("ns", "victim"), KEY, "InClusterQueue", "m", "q"))
+    assert desk.bodies == []
