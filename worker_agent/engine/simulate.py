@@ -34,10 +34,10 @@ from worker_agent.engine.preemption.search import NO_PREEMPTION, PreemptionSearc
 from worker_agent.engine.resources import Requests
 from worker_agent.engine.state import ClusterState
 from worker_agent.engine.tas.placement import NO_PLACEMENT, Placement
-from worker_agent.engine.workload_info import WorkloadRow
+from worker_agent.engine.workload_info import UNKNOWN_HASH, WorkloadRow
 
 PLAYED_OUT: Final = 64
-"""Workloads ahead that are played out; behind a longer active queue a workload waits."""
+"""Attempts on behalf of workloads ahead; behind more than that a workload waits."""
 
 _SECOND: Final = 10**6
 _HOPELESS: Final = (names.NO_MATCHING_FLAVOR, names.EXCEEDS_MAX_QUOTA, "")
@@ -146,18 +146,33 @@ class _Question:
         return [row for order, row in self._pending.competing() if order < mine and row.key != self._row.key]
 
     def _play_out(self, ahead: list[WorkloadRow]) -> bool:
-        """Let those ahead take their room. Returns whether the workload gets its turn after them."""
-        for row in ahead[:PLAYED_OUT]:
-            if admissibility.refusal(row, self._queue, self._state) is not None:
+        """Let those ahead take their room. Returns whether the workload gets its turn after them.
+
+        As in the queue itself, what failed once is not tried again for workloads that are equal to it.
+        """
+        failed: set[str] = set()
+        attempts = 0
+        for row in ahead:
+            if row.hash in failed:
+                continue
+            if attempts == PLAYED_OUT:
+                return False
+            attempts += 1
+            if not self._takes_room(row):
                 if self._queue.strict:
                     return False
-                continue
-            found = self._attempt(row)
-            if found.assignment.mode is Mode.FIT:
-                self._state.add_usage(self._queue, found.assignment.usage)
-            elif self._queue.strict:
-                return False
-        return len(ahead) <= PLAYED_OUT
+                if row.hash != UNKNOWN_HASH:
+                    failed.add(row.hash)
+        return True
+
+    def _takes_room(self, row: WorkloadRow) -> bool:
+        if admissibility.refusal(row, self._queue, self._state) is not None:
+            return False
+        found = self._attempt(row)
+        if found.assignment.mode is not Mode.FIT:
+            return False
+        self._state.add_usage(self._queue, found.assignment.usage)
+        return True
 
     # -- verdicts --------------------------------------------------------------------------------------------------
 

@@ -79,6 +79,18 @@ def test_nothing_passes_a_blocked_head_of_a_strict_queue() -> None:
     assert (found.kind, found.position) == (Outlook.WAITS, 1)
 
 
+def test_many_equal_workloads_that_do_not_fit_are_passed_in_one_go() -> None:
+    world = EngineWorld([*single_queue(cpu=4), admitted("running", cpu=2)])
+    world.put(*(workload(f"big-{number}", cpu=3, created=EARLY) for number in range(100)))
+    assert verdict(world, cpu=1).kind is Outlook.FITS
+
+
+def test_behind_very_many_that_fit_one_after_the_other_a_workload_waits() -> None:
+    world = EngineWorld(single_queue(cpu=1000))
+    world.put(*(workload(f"w-{number}", cpu=1, created=EARLY) for number in range(100)))
+    assert verdict(world, cpu=1).kind is Outlook.WAITS
+
+
 def test_a_parked_workload_holds_nobody_up() -> None:
     world = EngineWorld([*single_queue(cpu=4), admitted("running", cpu=2)])
     world.put(workload("first", cpu=3, created=EARLY))
