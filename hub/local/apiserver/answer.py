@@ -66,7 +66,7 @@ def accepted_form(accept: str, query: Mapping[str, str]) -> Form:
                 return Form("table", query.get("includeObject") or "Metadata")
             if shape.startswith("PartialObjectMetadata"):
                 return Form("partial")
-    raise failure.not_acceptable(ACCEPTED)
+    raise failure.not_acceptable()
 
 
 def partial(document: Document) -> Document:

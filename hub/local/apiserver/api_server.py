@@ -132,8 +132,9 @@ class ApiServer:
             if frames:
                 continue  # what was committed while the reader was busy woke nobody
             if now >= bookmark:
-                yield watch.bookmark()
                 bookmark = now + _BOOKMARK_SECONDS
+                yield watch.bookmark()
+                continue
             await self._change(watch.store, min(end, bookmark) - now)
 
     async def _change(self, store: str, seconds: float) -> None:

@@ -9,16 +9,17 @@ from typing import Any
 
 import yaml
 
-from hub.local.apiserver import failure, protobuf
+from hub.local.apiserver import failure, go_json, protobuf
 from hub.local.apiserver.answer import ACCEPTED, JSON
 from hub.local.apiserver.call import Call
-from hub.local.apiserver.resources import Resource
+from hub.local.apiserver.schema.field_errors import not_supported
 from hub.local.apiserver.schema.go_decoding import DecodeError
 from hub.local.apiserver.schemas import GVK
 from hub.local.apiserver.store import decode
 from worker_agent.api.document import Document
 
 _YAML = ("application/yaml", "application/x-yaml", "text/yaml")
+_SCHEME = "pkg/runtime/scheme.go:111"
 _DIRECTIVES = ("Ignore", "Warn", "Strict")
 
 
@@ -33,9 +34,8 @@ def read_object(call: Call) -> Document:
         raise failure.unsupported_media_type(ACCEPTED)
     document, repeated = _parse(call, media)
     if not isinstance(document, dict):
-        why = ValueError(f"cannot unmarshal {json_kind(document)}")
-        raise failure.bad_request(_unreadable(call.resource.kind, why))
-    _check_kind(call.resource, document)
+        raise failure.bad_request(unreadable(call.resource.kind, call.request.body, _not_an_object(document)))
+    _check_kind(call, document)
     return conform(call, document, [f'duplicate field "{path}"' for path in repeated])
 
 
@@ -44,9 +44,9 @@ def read_plain(call: Call, kind: str) -> Document:
     try:
         document = _decoded(call.request.body, media_type(call))
     except (ValueError, yaml.YAMLError) as error:
-        raise failure.bad_request(_unreadable(kind, error)) from None
+        raise failure.bad_request(unreadable(kind, call.request.body, error)) from None
     if not isinstance(document, dict):
-        raise failure.bad_request(_unreadable(kind, ValueError(f"cannot unmarshal {json_kind(document)}")))
+        raise failure.bad_request(unreadable(kind, call.request.body, _not_an_object(document)))
     return document
 
 
@@ -65,11 +65,25 @@ def _parse(call: Call, media: str) -> tuple[Any, list[str]]:
             return document, list(_repeats(document))
         return _decoded(body, media), []
     except (ValueError, yaml.YAMLError) as error:
-        raise failure.bad_request(_unreadable(call.resource.kind, error)) from None
+        raise failure.bad_request(unreadable(call.resource.kind, body, error)) from None
 
 
-def _unreadable(kind: str, error: Exception) -> str:
-    return f"{_unrecognized(kind)}: couldn't get version/kind; json parse error: {error}"
+def unreadable(kind: str, body: bytes, error: Exception) -> str:
+    """What is said of a body that cannot be read at all."""
+    what = f"the object provided is unrecognized (must be of type {kind})"
+    return (
+        f"{what}: couldn't get version/kind; json parse error: {json_complaint(body, error)} ({go_json.summary(body)})"
+    )
+
+
+def json_complaint(body: bytes, error: Exception) -> str:
+    """Go's words for malformed JSON, else the error's own."""
+    return go_json.complaint(body) or str(error)
+
+
+def _not_an_object(document: Any) -> ValueError:
+    wanted = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
+    return ValueError(f"json: cannot unmarshal {json_kind(document)} into Go value of type {wanted}")
 
 
 def json_values(value: Any) -> Any:
@@ -112,11 +126,8 @@ def _repeats(value: Any, path: str = "") -> Iterator[str]:
             yield from _repeats(item, f"{path}[{index}]")
 
 
-def _unrecognized(kind: str) -> str:
-    return f"the object provided is unrecognized (must be of type {kind})"
-
-
-def _check_kind(resource: Resource, document: Document) -> None:
+def _check_kind(call: Call, document: Document) -> None:
+    resource = call.resource
     version, kind = document.get("apiVersion"), document.get("kind")
     if resource.custom:
         if not kind:
@@ -124,22 +135,37 @@ def _check_kind(resource: Resource, document: Document) -> None:
         if not version:
             raise failure.bad_request(f"Object 'apiVersion' is missing in '{json.dumps(document)}'")
     version, kind = version or resource.api_version, kind or resource.kind
-    if version != resource.api_version:
-        raise failure.bad_request(
-            f"the API version in the data ({version}) does not match the expected API version ({resource.api_version})"
-        )
-    if kind != resource.kind:
-        raise failure.bad_request(
-            f'{kind} in version "{resource.version}" cannot be handled as a {resource.kind}: unknown conversion'
-        )
+    if (version, kind) != (resource.api_version, resource.kind):
+        raise failure.bad_request(_mismatch(call, version, kind))
     document["apiVersion"], document["kind"] = version, kind
+
+
+def _mismatch(call: Call, api_version: str, kind: str) -> str:
+    """Why a body of another kind or version is refused."""
+    resource = call.resource
+    if resource.custom and kind == resource.kind:
+        expected = resource.api_version
+        return f"the API version in the data ({api_version}) does not match the expected API version ({expected})"
+    version = api_version.rpartition("/")[2]
+    known = call.state.resources.of_kind(api_version, kind)
+    if known is not None and known.version == version:
+        why = f"converting ({version}.{kind}) to ({_package(resource.group)}.{resource.kind}): unknown conversion"
+    else:
+        why = f'no kind "{kind}" is registered for version "{api_version}" in scheme "{_SCHEME}"'
+    return f'{kind} in version "{version}" cannot be handled as a {resource.kind}: {why}'
+
+
+def _package(group: str) -> str:
+    """The Go package of a group's internal types."""
+    return group.partition(".")[0] or "core"
 
 
 def directive(call: Call) -> str:
     """Strict, Warn or Ignore."""
     chosen = call.query.get("fieldValidation") or "Warn"
     if chosen not in _DIRECTIVES:
-        raise failure.bad_request(f'invalid fieldValidation "{chosen}": must be one of {", ".join(_DIRECTIVES)}')
+        fault = not_supported("fieldValidation", chosen, ["", "Ignore", "Strict", "Warn"])
+        raise failure.invalid("meta.k8s.io", f"{call.target.verb.capitalize()}Options", "", [fault])
     return chosen
 
 

@@ -105,6 +105,12 @@ class Core:
             raise failure.method_not_allowed()
         return reviews.review(call, self.authenticator)
 
+    def _serves(self, parts: list[str]) -> bool:
+        """Whether the path lies in a group version of the server's own (the router of CRDs is less polite)."""
+        if parts[0] not in ("api", "apis"):
+            return False
+        return self.state.resources.is_built_in(*_group_version(parts))
+
     def _other(self, request: Request) -> Answer:
         """Paths that name no served resource."""
         parts = request_path.split(request.path)
@@ -118,8 +124,14 @@ class Core:
         accept = request.headers.get("accept", "")
         found = discovery.answer(self.state.resources, self.schemas, parts, accept)
         if found is None:
+            if len(parts) > 2 and self._serves(parts):
+                raise failure.no_such_resource()
             return Answer(404, b"404 page not found\n", content_type="text/plain; charset=utf-8")
         return found
+
+
+def _group_version(parts: list[str]) -> tuple[str, str]:
+    return ("", parts[1]) if parts[0] == "api" else (parts[1], parts[2])
 
 
 def _read(call: Call) -> Answer:

@@ -92,10 +92,11 @@ def _delete(call: Call, stored: Stored, old: Document, options: DeleteOptions) -
     metadata = made["metadata"]
     if not metadata.get("deletionTimestamp"):
         metadata["deletionTimestamp"] = timestamp(call.now)
-        metadata["deletionGracePeriodSeconds"] = 0
+        if resource.store != NAMESPACES:
+            metadata["deletionGracePeriodSeconds"] = 0
         if metadata.get("generation"):
             metadata["generation"] += 1
-    status = 202 if options.orphan is False or options.propagation == "Foreground" else 200
+    status = 202 if options.orphan is False else 200
     if options.dry_run:
         return commit.rehearsed(call, made, status)
     if made == old:
@@ -187,6 +188,8 @@ def _gone(call: Call, stored: Stored, options: DeleteOptions) -> Answer:
 def _last_seen(call: Call, stored: Stored) -> Answer:
     document = document_of(call.resource, stored)
     document["metadata"]["resourceVersion"] = str(call.state.version + 1)
+    if document["metadata"].get("deletionGracePeriodSeconds"):
+        document["metadata"]["deletionGracePeriodSeconds"] = 0
     return json_answer(document)
 
 

@@ -126,8 +126,20 @@ def unsupported_media_type(accepted: Sequence[str]) -> Failure:
     return Failure(415, "UnsupportedMediaType", message)
 
 
-def not_acceptable(accepted: Sequence[str]) -> Failure:
-    return Failure(406, "NotAcceptable", f"only the following media types are accepted: {', '.join(accepted)}")
+def not_acceptable() -> Failure:
+    served = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+    message = f"406: Not Acceptable\n\nAvailable representations: {', '.join(served)}"
+    return Failure(406, "NotAcceptable", message, {})
+
+
+def no_such_media_type() -> Failure:
+    """What the router of built-in kinds says of a body it has no reader for."""
+    return Failure(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+
+
+def unclassified(message: str) -> Failure:
+    """An error the real server has no reason for: code 500 and the bare message."""
+    return Failure(500, "", message)
 
 
 def internal(why: Any) -> Failure:

@@ -18,7 +18,7 @@ def check_list(call: Call) -> None:
         if query.get("continue"):
             faults.append(forbidden(name, "resourceVersionMatch is forbidden when continue is provided"))
         if match not in _MATCHES:
-            faults.append(not_supported(name, match, ("", *_MATCHES)))
+            faults.append(not_supported(name, match, (*_MATCHES, "")))
         if match == "Exact" and query.get("resourceVersion") == "0":
             faults.append(forbidden(name, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
     if request_path.flag(query, "sendInitialEvents") is not None:

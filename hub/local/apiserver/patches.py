@@ -28,11 +28,11 @@ def patch(call: Call) -> Steps:
     kind = body.media_type(call)
     accepted = (JSON_PATCH, MERGE_PATCH, APPLY) if call.resource.custom else (JSON_PATCH, MERGE_PATCH, STRATEGIC, APPLY)
     if kind not in accepted:
-        raise failure.unsupported_media_type(accepted)
+        raise failure.unsupported_media_type(accepted) if call.resource.custom else failure.no_such_media_type()
     _check_options(call, kind)
     if kind == APPLY:
         return apply(call)
-    return updates.apply_change(call, _change(call, kind, _parsed(call)))
+    return updates.apply_change(call, _change(call, kind, _parsed(call, kind)))
 
 
 def _check_options(call: Call, kind: str) -> None:
@@ -47,11 +47,20 @@ def _check_options(call: Call, kind: str) -> None:
         raise failure.invalid("meta.k8s.io", "PatchOptions", "", faults)
 
 
-def _parsed(call: Call) -> Any:
+_WANTED = {JSON_PATCH: (list, "[]handlers.jsonPatchOp"), MERGE_PATCH: (dict, "map[string]interface {}")}
+
+
+def _parsed(call: Call, kind: str) -> Any:
+    where = "" if kind == STRATEGIC else "error decoding patch: "
     try:
-        return decode(call.request.body)
+        wish = decode(call.request.body)
     except msgspec.DecodeError as error:
-        raise failure.bad_request(f"error decoding patch: {error}") from None
+        raise failure.bad_request(where + body.json_complaint(call.request.body, error)) from None
+    wanted, go_type = _WANTED.get(kind, (dict, "map[string]interface {}"))
+    if not isinstance(wish, wanted):
+        why = f"json: cannot unmarshal {body.json_kind(wish)} into Go value of type {go_type}"
+        raise failure.bad_request(where + why)
+    return wish
 
 
 def _change(call: Call, kind: str, wish: Any) -> updates.Change:
@@ -61,7 +70,8 @@ def _change(call: Call, kind: str, wish: Any) -> updates.Change:
         try:
             patched = _patched(call, kind, old, wish)
         except PatchError as error:
-            raise failure.Failure(error.status, error.reason, error.message, {}) from None
+            details: Document | None = None if error.status == 400 else {}
+            raise failure.Failure(error.status, error.reason, error.message, details) from None
         return updates.owned(call, _conformed(call, patched, old), old, manager)
 
     return change
@@ -70,10 +80,6 @@ def _change(call: Call, kind: str, wish: Any) -> updates.Change:
 def _patched(call: Call, kind: str, old: Document, wish: Any) -> Document:
     if kind == JSON_PATCH:
         return json_patch.apply(old, wish)
-    if not isinstance(wish, dict):
-        raise failure.bad_request(
-            "Invalid JSON Patch" if kind == MERGE_PATCH else "error decoding patch: not an object"
-        )
     if kind == MERGE_PATCH:
         merged: Document = json_merge.merge(old, wish)
         return merged
@@ -86,9 +92,8 @@ def _conformed(call: Call, patched: Document, old: Document) -> Document:
     for name in ("apiVersion", "kind"):
         patched.setdefault(name, old[name])
     if patched["kind"] != old["kind"] or patched["apiVersion"] != old["apiVersion"]:
-        raise failure.bad_request(
-            f'{patched["kind"]} in version "{patched["apiVersion"]}" cannot be handled as a {resource.kind}'
-        )
+        why = f"{patched['apiVersion']}, Kind={patched['kind']} is not {resource.api_version}, Kind={resource.kind}"
+        raise failure.invalid("", "", "", [invalid("patch", encode(patched).decode(), why)])
     try:
         pruned, complaints = body.strict_complaints(call, patched)
     except DecodeError as problem:
@@ -130,7 +135,7 @@ def apply(call: Call) -> Steps:
             raise failure.Failure(409, "Conflict", str(conflict), {"causes": conflict.causes}) from None
         except ApplyError as problem:
             reason = "BadRequest" if problem.status == 400 else ""
-            raise failure.Failure(problem.status, reason, problem.message, {}) from None
+            raise failure.Failure(problem.status, reason, problem.message) from None
         document = call.schemas.default(call.gvk, merged)
         return {**document, "metadata": dict(document["metadata"])}
 
@@ -151,16 +156,15 @@ def _applied(call: Call) -> Document:
     try:
         applied = body.json_values(_yaml(call.request.body))
     except yaml.YAMLError as error:
-        raise failure.bad_request(f"error decoding YAML: {error}") from None
+        raise failure.bad_request(f"error decoding YAML: error converting YAML to JSON: yaml: {error}") from None
     if not isinstance(applied, dict):
         raise failure.bad_request("error decoding YAML: the applied configuration must be an object")
     resource, target = call.resource, call.target
     if applied.get("kind") != resource.kind or applied.get("apiVersion") != resource.api_version:
-        raise failure.bad_request(
-            f"failed to create typed patch object: applied {applied.get('apiVersion')}, Kind={applied.get('kind')} "
-            f"is not {resource.api_version}, Kind={resource.kind}"
-        )
-    applied = body.without_unknown(call, applied, [])
+        group, _, version = (applied.get("apiVersion") or "").rpartition("/")
+        raise failure.bad_request(f"invalid object type: {group}/{version}, Kind={applied.get('kind') or ''}")
+    if resource.custom:  # of built-in kinds, schema.apply refuses what it does not know
+        applied = body.without_unknown(call, applied, [])
     metadata = dict(applied.get("metadata") or {})
     if metadata.get("managedFields"):
         raise failure.bad_request("metadata.managedFields must be nil")

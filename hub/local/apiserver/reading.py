@@ -141,14 +141,14 @@ def _read_token(text: str, namespace: str) -> Token:
         padded = text + "=" * (-len(text) % 4)
         token = msgspec.json.decode(base64.urlsafe_b64decode(padded), type=Token)
     except (binascii.Error, msgspec.DecodeError, ValueError):
-        raise failure.bad_request("continue key is not valid: illegal base64 data or JSON") from None
+        raise failure.bad_request("invalid continue token: continue key is not valid: unreadable") from None
     token.start = token.start.rstrip("\0")
     if (
         token.v != "meta.k8s.io/v1"
         or not token.start
         or not token.start.startswith(f"{namespace}/" if namespace else "")
     ):
-        raise failure.bad_request("continue key is not valid: it belongs to another list")
+        raise failure.bad_request("invalid continue token: continue key is not valid: it belongs to another list")
     return token
 
 

@@ -94,7 +94,6 @@ def revision(query: Mapping[str, str]) -> int | None:
     if not text:
         return None
     if not text.isdigit():
-        raise failure.bad_request(
-            f'invalid resource version "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
-        )
+        why = f'strconv.ParseUint: parsing "{text}": invalid syntax'
+        raise failure.bad_request(f'invalid resource version: resourceVersion: Invalid value: "{text}": {why}')
     return int(text)

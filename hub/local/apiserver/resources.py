@@ -371,8 +371,9 @@ class ResourceTable:
     def stores(self) -> tuple[str, ...]:
         return tuple(self._by_store)
 
-    def has_group_version(self, group: str, version: str) -> bool:
-        return any(found[:2] == (group, version) for found in self._by_path)
+    def is_built_in(self, group: str, version: str) -> bool:
+        """Whether a group version is one of the server's own."""
+        return any(found.group == group and found.version == version and not found.custom for found in self)
 
     def __iter__(self) -> Iterator[Resource]:
         return iter(self._by_path.values())

@@ -46,6 +46,8 @@ def prepare_changed(call: Call, document: Document, old: Document) -> None:
     special = _CHANGED.get((resource.group, resource.kind))
     if special is not None:
         special(call, document, old)
+    if call.target.subresource == "binding":
+        return
     if (resource.generation or resource.custom) and _counted(resource, document) != _counted(resource, old):
         document["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
@@ -89,8 +91,18 @@ def _new_job(call: Call, job: Document) -> None:
     selector = spec["selector"] = dict(spec.get("selector") or {})
     matched = selector["matchLabels"] = dict(selector.get("matchLabels") or {})
     matched.setdefault(_CONTROLLER_UID, metadata["uid"])
-    if not metadata.get("labels"):  # read back, a Job without labels takes those of its template
-        metadata["labels"] = dict(labels)
+    _label_job(job)
+
+
+def _label_job(job: Document) -> None:
+    """A job without labels has those of its pods (the real server defaults this whenever it reads one)."""
+    labels = ((job["spec"].get("template") or {}).get("metadata") or {}).get("labels")
+    if labels and not job["metadata"].get("labels"):
+        job["metadata"]["labels"] = dict(labels)
+
+
+def _changed_job(call: Call, job: Document, old: Document) -> None:
+    _label_job(job)
 
 
 def _new_namespace(call: Call, namespace: Document) -> None:
@@ -151,6 +163,7 @@ _NEW: dict[tuple[str, str], Callable[[Call, Document], None]] = {
     ("apiextensions.k8s.io", "CustomResourceDefinition"): crd_strategy.prepare_new,
 }
 _CHANGED: dict[tuple[str, str], Callable[[Call, Document, Document], None]] = {
+    ("batch", "Job"): _changed_job,
     ("", "Namespace"): _changed_namespace,
     ("", "Pod"): pod_strategy.prepare_changed,
     ("", "Secret"): _secret_data,

@@ -21,8 +21,8 @@ from hub.local.apiserver import (
 from hub.local.apiserver.answer import Answer
 from hub.local.apiserver.call import Call, Steps, document_of
 from hub.local.apiserver.reading import shown
-from hub.local.apiserver.schema.field_errors import FieldError, invalid
-from hub.local.apiserver.store import Stored
+from hub.local.apiserver.schema.field_errors import invalid
+from hub.local.apiserver.store import Stored, object_key
 from hub.local.apiserver.webhooks import WebhookAnswer, WebhookCall
 from worker_agent.api.document import Document
 
@@ -37,7 +37,8 @@ def replace(call: Call) -> Steps:
     name = given["metadata"].get("name") or ""
     if name != target.name:
         if not name:
-            raise failure.bad_request("name must be provided") if resource.custom else _no_name(call)
+            why = f"the name of the object ({target.name} based on URL) was undeterminable: name must be provided"
+            raise failure.bad_request(why)
         raise failure.bad_request(f"the name of the object ({name}) does not match the name on the URL ({target.name})")
     given["metadata"] = dict(given["metadata"])
     metadata.place(call, given)
@@ -58,11 +59,6 @@ def replace(call: Call) -> Steps:
         wished["metadata"]["managedFields"] = fields
         return (yield from creation.create_document(call, wished))
     return (yield from apply_change(call, change))
-
-
-def _no_name(call: Call) -> failure.Failure:
-    faults = [FieldError("FieldValueRequired", "metadata.name", "name or generateName is required")]
-    return failure.invalid(call.resource.group, call.resource.kind, "", faults)
 
 
 def owned(call: Call, wished: Document, old: Document, manager: str) -> Document:
@@ -116,11 +112,19 @@ def _prepared(
 
 
 def _check_uid(call: Call, wished: Document, old: Document) -> None:
-    """A uid in the body is a precondition."""
+    """A uid in the body of a PUT is a precondition."""
+    if call.target.verb != "update":
+        return
     given, uid = wished["metadata"].get("uid") or "", old["metadata"]["uid"]
     if given and given != uid:
-        why = f"Precondition failed: UID in precondition: {given}, UID in object meta: {uid}"
-        raise failure.conflict(call.resource.group, call.resource.plural, call.target.name, why)
+        target, resource = call.target, call.resource
+        group = f"{resource.group}/" if resource.custom else ""
+        key = f"/registry/{group}{resource.plural}/{object_key(target.namespace, target.name)}"
+        why = (
+            f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
+            f"Precondition failed: UID in precondition: {given}, UID in object meta: {uid}"
+        )
+        raise failure.conflict(resource.group, resource.plural, target.name, why)
 
 
 def _check_version(call: Call, made: Document, old: Document) -> None:
@@ -133,8 +137,7 @@ def _check_version(call: Call, made: Document, old: Document) -> None:
         made["metadata"]["resourceVersion"] = current
     elif given != current:
         if not given.isdigit():
-            fault = invalid("metadata.resourceVersion", given, f'strconv.ParseUint: parsing "{given}": invalid syntax')
-            raise failure.invalid(resource.group, resource.kind, call.target.name, [fault])
+            raise failure.unclassified(f'strconv.ParseUint: parsing "{given}": invalid syntax')
         raise _conflict(call)
 
 

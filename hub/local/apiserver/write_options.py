@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from hub.local.apiserver import failure, protobuf, request_path
+from hub.local.apiserver import body, failure, protobuf, request_path
 from hub.local.apiserver.call import Call
 from hub.local.apiserver.schema.field_errors import FieldError, invalid, not_supported
 from hub.local.apiserver.store import decode
@@ -21,8 +21,7 @@ def dry_run(call: Call) -> bool:
 
 def _dry_run(values: list[str], kind: str) -> bool:
     if any(value != "All" for value in values):
-        bad = next(value for value in values if value != "All")
-        raise failure.invalid("meta.k8s.io", kind, "", [not_supported("dryRun", bad, ["All"])])
+        raise failure.invalid("meta.k8s.io", kind, "", [not_supported("dryRun", values, ["All"])])
     return bool(values)
 
 
@@ -56,7 +55,8 @@ def delete_options(call: Call) -> DeleteOptions:
         try:
             document = _decoded(call.request.body)
         except (msgspec.DecodeError, protobuf.ProtobufError) as error:
-            raise failure.bad_request(f"couldn't get version/kind; json parse error: {error}") from None
+            why = body.json_complaint(call.request.body, error)
+            raise failure.bad_request(f"couldn't get version/kind; json parse error: {why}") from None
         if not isinstance(document, dict):
             raise failure.bad_request("DeleteOptions must be an object")
     preconditions = document.get("preconditions") or {}

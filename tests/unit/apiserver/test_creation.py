@@ -83,19 +83,25 @@ def test_dry_run_stores_nothing(world: World) -> None:
 def test_dry_run_takes_only_all(world: World) -> None:
     reply = world.post(f"{CONFIG_MAPS}?dryRun=Some", config_map("a"))
     assert reply.status == 422
-    assert 'Unsupported value: "Some"' in reply.message
+    assert 'dryRun: Unsupported value: ["Some"]: supported values: "All"' in reply.message
 
 
 def test_kind_of_body_must_be_that_of_path(world: World) -> None:
     reply = world.post(CONFIG_MAPS, job("a"))
     assert reply.status == 400
-    assert "the API version in the data (batch/v1) does not match the expected API version (v1)" in reply.message
+    assert reply.message == (
+        'Job in version "v1" cannot be handled as a ConfigMap: '
+        "converting (v1.Job) to (core.ConfigMap): unknown conversion"
+    )
 
 
 def test_malformed_json_is_a_bad_request(world: World) -> None:
     reply = world.post(CONFIG_MAPS, b"{nonsense")
     assert reply.status == 400
-    assert reply.message.startswith("the object provided is unrecognized (must be of type ConfigMap)")
+    assert reply.message == (
+        "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; "
+        "json parse error: invalid character 'n' looking for beginning of object key string ({nonsense)"
+    )
 
 
 def test_yaml_body_is_read(world: World) -> None:

@@ -31,7 +31,7 @@ def test_foreground_deletion_waits_for_what_blocks(world: World) -> None:
     made = world.post(JOBS, job("a"))
     reference = owner(made, blocks=True)
     world.post(PODS, pod("p", ownerReferences=[reference], finalizers=["example.com/hold"]))
-    assert world.delete(f"{JOBS}/a?propagationPolicy=Foreground").status == 202
+    world.delete(f"{JOBS}/a?propagationPolicy=Foreground")
     world.clean()
     assert world.get(f"{PODS}/p").document["metadata"]["deletionTimestamp"]
     assert world.get(f"{JOBS}/a").document["metadata"]["finalizers"] == ["foregroundDeletion"]

@@ -142,10 +142,15 @@ def test_only_protobuf_is_not_acceptable(world: World) -> None:
     assert world.get(NAMESPACES, accept="application/vnd.kubernetes.protobuf").status == 406
 
 
-@pytest.mark.parametrize("path", ["/api/v1/nonsense", "/apis/none/v1/things", "/nothing"])
+@pytest.mark.parametrize("path", ["/apis/none/v1/things", "/nothing"])
 def test_unknown_path_is_the_plain_404(world: World, path: str) -> None:
     reply = world.get(path)
     assert (reply.status, reply.document) == (404, "404 page not found\n")
+
+
+def test_unknown_resource_of_a_served_version_is_a_status(world: World) -> None:
+    reply = world.get("/api/v1/nonsense")
+    assert (reply.status, reply.message) == (404, "the server could not find the requested resource")
 
 
 def test_what_is_unsupported_says_so(world: World) -> None:
