@@ -55,6 +55,25 @@ async def run_simulation(
             group.create_task(part.run())
 
 
+async def run_machines(
+    client: Client,
+    shape: ClusterShape,
+    clock: Clock,
+    *,
+    on_completion: Callable[[Completion], None] = log_completion,
+) -> None:
+    """As ``run_simulation``, with the nodes and kubelets alone: a real Job controller and scheduler do the rest."""
+    pods: Informer[Document] = Informer(client, PODS, document, keep=Keep.DECODED)
+    nodes: Informer[Node] = Informer(client, NODES, msgspec.json.Decoder(Node).decode, keep=Keep.BOTH)
+    async with asyncio.TaskGroup() as group:
+        for informer in (pods, nodes):
+            group.create_task(informer.run())
+        for informer in (pods, nodes):
+            await informer.synced.wait()
+        group.create_task(_keep_nodes(client, nodes, shape, clock))
+        group.create_task(Kubelet(client, pods, clock, on_completion).run())
+
+
 async def _keep_nodes(client: Client, nodes: Informer[Node], shape: ClusterShape, clock: Clock) -> None:
     """Brings the nodes to ``shape``: missing ones made, changed ones patched, simulated ones beyond it removed."""
     while True:

@@ -1,0 +1,89 @@
+"""What a real control plane reads: certificates, the service accounts' key, kubeconfigs, the audit policy."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from hub.local.apiserver import kubeconfig_files
+from hub.local.apiserver.certificates import Authority, KeyPair, write_private
+from hub.local.apiserver.identity import MASTERS
+from hub.local.apiserver.kubeconfig_files import Login
+from worker_agent.api.document import Document
+
+HOSTS = ("localhost", "127.0.0.1", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.96.0.1")
+AUDIT_POLICY = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [{"level": "Metadata"}],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Paths under ``folder``, which belongs to one cluster."""
+
+    folder: Path
+
+    @property
+    def authority(self) -> Path:
+        return self.folder / "ca.crt"
+
+    @property
+    def certificate(self) -> Path:
+        return self.folder / "server.crt"
+
+    @property
+    def key(self) -> Path:
+        return self.folder / "server.key"
+
+    @property
+    def service_accounts(self) -> Path:
+        """The private key that signs service account tokens."""
+        return self.folder / "service-accounts.key"
+
+    @property
+    def components(self) -> Path:
+        """Kubeconfig of controller manager and scheduler."""
+        return self.folder / "components.kubeconfig"
+
+    @property
+    def audit_policy(self) -> Path:
+        return self.folder / "audit-policy.json"
+
+    @property
+    def audit_log(self) -> Path:
+        return self.folder / "audit.log"
+
+    @property
+    def etcd(self) -> Path:
+        return self.folder / "etcd"
+
+    def log(self, component: str) -> Path:
+        return self.folder / f"{component}.log"
+
+
+def write(files: Files, name: str, server: str) -> Document:
+    """Makes the files for a server at URL ``server``; the same authority again where one is there.
+
+    Returns an administrator's kubeconfig.
+    """
+    ca = Authority.load(files.folder)
+    pair = ca.server(HOSTS)
+    files.certificate.write_bytes(pair.certificate)
+    write_private(files.key, pair.key)
+    if not files.service_accounts.exists():
+        write_private(files.service_accounts, ca.client("service-accounts").key)
+    files.audit_policy.write_text(json.dumps(AUDIT_POLICY))
+    kubeconfig_files.write(files.components, _kubeconfig(ca, name, server, "system:fedhub-components"))
+    return _kubeconfig(ca, name, server, "kubernetes-admin")
+
+
+def client(files: Files, user: str, groups: tuple[str, ...] = ()) -> KeyPair:
+    """A certificate by which the server knows ``user``."""
+    return Authority.load(files.folder).client(user, groups)
+
+
+def _kubeconfig(ca: Authority, name: str, server: str, user: str) -> Document:
+    login = Login(user, certificate=ca.client(user, (MASTERS,)))
+    return kubeconfig_files.document(name, server, ca.pair.certificate, login)

@@ -1,0 +1,100 @@
+"""API servers for tests that are not coroutines: embedded or real, on an event loop in a thread of its own."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hub.local.apiserver import kubeconfig_files, serve
+from hub.local.apiserver.serve import RunningServer, ServerConfig
+from hub.local.real import binaries, control_plane
+from hub.local.real.control_plane import ControlPlane, ControlPlaneConfig
+from worker_agent.api.document import Document
+
+EMBEDDED = "embedded"
+OLDEST = "oldest"
+NEWEST = "1.36.3"
+SORTS = (EMBEDDED, OLDEST, NEWEST)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """An API server that answers at ``url``; ``kubeconfig`` is an administrator's, as a document and as a file."""
+
+    sort: str
+    url: str
+    kubeconfig: Document
+    kubeconfig_file: Path
+
+
+@dataclass
+class Clusters:
+    """Starts servers and stops them all at the end. Use as a context manager."""
+
+    folder: Path
+    _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
+    _running: list[RunningServer | ControlPlane] = field(default_factory=list)
+
+    def __enter__(self) -> "Clusters":
+        self._thread = threading.Thread(target=self._loop.run_forever, name="clusters", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            for running in self._running:
+                self._finish(running.stop())
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+
+    def start(self, *sorts: str, crds: list[Document] | None = None) -> list[Server]:
+        """One server of each sort, started together. Namespaces end and owners' dependents go; Jobs stay unrun."""
+        starting = [self._begin(self._one(sort, number, crds or [])) for number, sort in enumerate(sorts)]
+        return [found.result() for found in starting]
+
+    async def _one(self, sort: str, number: int, crds: list[Document]) -> Server:
+        folder = self.folder / f"{sort}-{number}"
+        running: RunningServer | ControlPlane
+        if sort == EMBEDDED:
+            running = await serve.start(ServerConfig(data_dir=folder, name=sort, crds=crds))
+            kubeconfig = running.kubeconfig()
+        else:
+            programs = binaries.in_folder(await asyncio.to_thread(built, sort))
+            running = await control_plane.start(ControlPlaneConfig(folder, programs, sort, crds=crds, jobs=False))
+            kubeconfig = running.kubeconfig
+        self._running.append(running)
+        path = folder / "kubeconfig"
+        kubeconfig_files.write(path, kubeconfig)
+        return Server(sort, running.url, kubeconfig, path)
+
+    def _begin(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def _finish(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._begin(work).result()
+
+
+def built(version: str) -> Path:
+    """The folder of the programs of this release, built where it is not there; says on stderr what it does."""
+    script = Path(__file__).parents[2] / "scripts" / "build-test-cluster"
+    environment = dict(os.environ)
+    if version != NEWEST:
+        environment.pop(binaries.VARIABLE, None)  # it names one release
+    done = subprocess.run(
+        [sys.executable, str(script), "--version", version],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+        check=True,
+    )
+    return Path(done.stdout.strip())

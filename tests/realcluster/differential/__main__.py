@@ -1,0 +1,35 @@
+"""``python -m tests.realcluster.differential [PATTERN]``: every difference, known ones by their count."""
+
+import sys
+import tempfile
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from tests.realcluster.clusters import EMBEDDED, NEWEST, Clusters
+from tests.realcluster.differential import comparison, definitions, script
+from tests.realcluster.differential.player import Player
+
+
+def main() -> int:
+    pattern = sys.argv[1] if len(sys.argv) > 1 else "*"
+    scripts = [found for found in script.load_all() if fnmatchcase(found.name, pattern)]
+    known = comparison.known()
+    used = different = covered = 0
+    with tempfile.TemporaryDirectory() as folder, Clusters(Path(folder)) as clusters:
+        embedded, real = map(Player, clusters.start(EMBEDDED, NEWEST, crds=definitions.documents()))
+        for number, found in enumerate(scripts):
+            all_found = comparison.differences(found, embedded, real, f"s-{number}")
+            new = [one for one in all_found if not any(entry.covers(one) for entry in known)]
+            covered += len(all_found) - len(new)
+            used += 1
+            if new:
+                different += 1
+                print(f"\n== {found.name}")
+                for one in new:
+                    print(one)
+    print(f"\n{used} scripts, {different} with differences outside the written list, {covered} known differences")
+    return 1 if different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""Finds where two answers differ, and which of these differences are known."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.realcluster.differential.masking import Masks
+from tests.realcluster.differential.player import Player
+from tests.realcluster.differential.script import Script
+
+KNOWN = Path(__file__).parent / "known.yaml"
+ABSENT = "(absent)"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """``at`` is ``<step>.body.spec.x``, steps counted from 1 among those that are compared."""
+
+    script: str
+    request: str
+    at: str
+    embedded: Any
+    real: Any
+
+    def __str__(self) -> str:
+        return f"{self.request}\n  at {self.at}\n    embedded: {self.embedded!r}\n    real:     {self.real!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Patterns in the way of shells. ``why`` is what a reader needs to know."""
+
+    script: str
+    at: str
+    why: str
+
+    def covers(self, difference: Difference) -> bool:
+        return fnmatchcase(difference.script, self.script) and fnmatchcase(difference.at, self.at)
+
+
+def known() -> list[Known]:
+    """The written list."""
+    return [Known(entry["script"], entry["at"], entry["why"]) for entry in yaml.safe_load(KNOWN.read_text()) or ()]
+
+
+def differences(script: Script, embedded: Player, real: Player, namespace: str) -> list[Difference]:
+    """Where the two servers differ, over all steps of a script that is played on both."""
+    played = []
+    for player in (embedded, real):
+        masks = Masks()
+        played.append([masks.answer(answer) for answer in player.play(script, namespace)])
+    return [
+        Difference(script.name, one["request"], f"{number}.{path}", left, right)
+        for number, (one, other) in enumerate(zip(*played, strict=True), 1)
+        for part in ("status", "headers", "body")
+        for path, left, right in walk(one[part], other[part], part)
+    ]
+
+
+def walk(one: Any, other: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
+    """Paths of the smallest parts that differ, with both values."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for name in sorted({*one, *other}):
+            yield from walk(one.get(name, ABSENT), other.get(name, ABSENT), f"{path}.{name}")
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for number, (left, right) in enumerate(zip(one, other, strict=True)):
+            yield from walk(left, right, f"{path}.{number}")
+    elif one != other or type(one) is not type(other):
+        yield path, one, other
