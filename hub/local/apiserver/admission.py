@@ -44,7 +44,7 @@ class _CallFailed(Exception):
 Asking = Generator[WebhookCall, WebhookAnswer, Document]
 
 
-def check_namespace(call: Call) -> None:
+def check_namespace(call: Call, name: str) -> None:
     """New objects need a namespace that is there and stays."""
     namespace = call.target.namespace
     if not namespace:
@@ -55,7 +55,7 @@ def check_namespace(call: Call) -> None:
     if (stored.fields or {}).get("status.phase") == "Terminating":
         resource = call.resource
         why = f"unable to create new content in namespace {namespace} because it is being terminated"
-        refusal = failure.forbidden(resource.group, resource.plural, call.target.name, why)
+        refusal = failure.forbidden(resource.group, resource.plural, name, why)
         cause = {
             "reason": "NamespaceTerminating",
             "message": f"namespace {namespace} is being terminated",

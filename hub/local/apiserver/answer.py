@@ -49,7 +49,7 @@ OBJECT = Form()
 ACCEPTED = (JSON, "application/yaml", "application/vnd.kubernetes.protobuf")
 
 
-def accepted_form(accept: str, query: Mapping[str, str]) -> Form:
+def accepted_form(accept: str, query: Mapping[str, str], *, collection: bool = False) -> Form:
     """The first form of an Accept header that is served. Protobuf is passed over: its clients take JSON too."""
     if not accept or accept in (JSON, "*/*"):
         return OBJECT
@@ -66,7 +66,7 @@ def accepted_form(accept: str, query: Mapping[str, str]) -> Form:
                 return Form("table", query.get("includeObject") or "Metadata")
             if shape.startswith("PartialObjectMetadata"):
                 return Form("partial")
-    raise failure.not_acceptable()
+    raise failure.not_acceptable(watchable=collection)
 
 
 def partial(document: Document) -> Document:

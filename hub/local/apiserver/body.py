@@ -9,10 +9,11 @@ from typing import Any
 
 import yaml
 
-from hub.local.apiserver import failure, go_json, protobuf
+from hub.local.apiserver import crd_strategy, failure, go_json, protobuf
 from hub.local.apiserver.answer import ACCEPTED, JSON
 from hub.local.apiserver.call import Call
-from hub.local.apiserver.schema.field_errors import not_supported
+from hub.local.apiserver.resources import CRDS
+from hub.local.apiserver.schema.field_errors import invalid, not_supported
 from hub.local.apiserver.schema.go_decoding import DecodeError
 from hub.local.apiserver.schemas import GVK
 from hub.local.apiserver.store import decode
@@ -130,14 +131,24 @@ def _check_kind(call: Call, document: Document) -> None:
     resource = call.resource
     version, kind = document.get("apiVersion"), document.get("kind")
     if resource.custom:
-        if not kind:
-            raise failure.bad_request(f"Object 'Kind' is missing in '{json.dumps(document)}'")
-        if not version:
-            raise failure.bad_request(f"Object 'apiVersion' is missing in '{json.dumps(document)}'")
+        _check_custom(call, document)
     version, kind = version or resource.api_version, kind or resource.kind
     if (version, kind) != (resource.api_version, resource.kind):
         raise failure.bad_request(_mismatch(call, version, kind))
     document["apiVersion"], document["kind"] = version, kind
+
+
+def _check_custom(call: Call, document: Document) -> None:
+    """Custom resources say themselves what they are."""
+    kind, text = document.get("kind"), call.request.body
+    missing = "Kind" if not kind else "apiVersion" if not document.get("apiVersion") else ""
+    if missing:
+        why = f"Object '{missing}' is missing in '{text.decode(errors='replace')}' ({go_json.summary(text)})"
+        raise failure.bad_request(f"the object provided is unrecognized (must be of type {call.resource.kind}): {why}")
+    if kind != call.resource.kind:
+        name = (document.get("metadata") or {}).get("name") or ""
+        fault = invalid("kind", kind, f"must be {call.resource.kind}")
+        raise failure.invalid(call.resource.group, str(kind), name, [fault])
 
 
 def _mismatch(call: Call, api_version: str, kind: str) -> str:
@@ -171,7 +182,16 @@ def directive(call: Call) -> str:
 
 def conform(call: Call, document: Document, complaints: list[str]) -> Document:
     """The document without unknown fields and with defaults."""
-    return call.schemas.default(call.gvk, without_unknown(call, document, complaints))
+    return defaulted(call, without_unknown(call, document, complaints))
+
+
+def defaulted(call: Call, document: Document) -> Document:
+    """The document with the defaults of its type."""
+    filled = call.schemas.default(call.gvk, document)
+    if call.resource.store == CRDS:
+        filled = dict(filled)
+        crd_strategy.complete(filled)
+    return filled
 
 
 def without_unknown(call: Call, document: Document, complaints: list[str]) -> Document:

@@ -90,7 +90,7 @@ class Core:
         why = unsupported.subresource(target.resource.plural, target.subresource) if target.subresource else None
         if why is not None:
             raise failure.not_implemented(why)
-        form = accepted_form(request.headers.get("accept", ""), query)
+        form = accepted_form(request.headers.get("accept", ""), query, collection=not target.name)
         call = Call(state, self.schemas, request, query, target, identity, now, form, warnings)
         if call.resource.deprecation:
             call.warn(call.resource.deprecation)
@@ -148,12 +148,19 @@ def _read(call: Call) -> Answer:
 def _read_subresource(call: Call) -> Answer:
     name = call.target.subresource
     if name not in call.resource.subresources:
-        raise failure.no_such_resource()
+        raise _no_subresource(call.target)
     if name == "scale":
         return scale.get_scale(call)
     if name in ("binding", "eviction", "finalize"):
         raise failure.method_not_allowed()
     return reading.get(call)
+
+
+def _no_subresource(target: Target) -> Failure:
+    resource = target.resource
+    if resource.custom:
+        return failure.not_found(resource.group, resource.plural, target.name)
+    return failure.no_such_resource()
 
 
 def _write(call: Call) -> Steps:
@@ -178,7 +185,7 @@ _WRITES: dict[str, Callable[[Call], Steps]] = {
 def _write_subresource(call: Call) -> Steps:
     target: Target = call.target
     if target.subresource not in target.resource.subresources:
-        raise failure.no_such_resource()
+        raise _no_subresource(target)
     match target.subresource, target.verb:
         case "scale", "update" | "patch":
             return scale.write_scale(call)

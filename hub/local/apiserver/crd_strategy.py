@@ -4,8 +4,10 @@ Source: apiextensions-apiserver pkg/registry/customresourcedefinition, pkg/apis/
 """
 
 from hub.local.apiserver.call import Call
-from hub.local.apiserver.schema.field_errors import FieldError, invalid
+from hub.local.apiserver.schema.field_errors import FieldError, invalid, not_supported, required
 from worker_agent.api.document import Document
+
+_SCOPES = ("Cluster", "Namespaced")
 
 
 def complete(crd: Document) -> None:
@@ -20,12 +22,11 @@ def complete(crd: Document) -> None:
 
 
 def prepare_new(call: Call, crd: Document) -> None:
-    complete(crd)
-    crd["status"] = {"storedVersions": [name for name in [_storage(crd)] if name]}
+    stored = [name for name in [_storage(crd)] if name]
+    crd["status"] = {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": stored}
 
 
 def prepare_changed(call: Call, crd: Document, old: Document) -> None:
-    complete(crd)
     status = dict(crd.get("status") or {})
     stored = list(status.get("storedVersions") or ())
     storage = _storage(crd)
@@ -41,7 +42,19 @@ def _storage(crd: Document) -> str:
 
 def faults(crd: Document) -> list[FieldError]:
     """The rules between fields that no schema states."""
-    spec = crd["spec"]
+    spec, names = crd["spec"], crd["spec"]["names"]
+    found = [required(f"spec.{name}") for name in ("group",) if not spec.get(name)]
+    if spec.get("scope") not in _SCOPES:
+        found.append(not_supported("spec.scope", spec.get("scope") or "", _SCOPES))
+    needed = ("plural", "singular", "kind", "listKind")
+    found += [required(f"spec.names.{name}") for name in needed if not names.get(name)]
+    for index, version in enumerate(spec.get("versions") or ()):
+        if not (version.get("schema") or {}).get("openAPIV3Schema"):
+            found.append(required(f"spec.versions[{index}].schema.openAPIV3Schema"))
+    return found or _consistency_faults(crd, spec)
+
+
+def _consistency_faults(crd: Document, spec: Document) -> list[FieldError]:
     found = []
     name, wanted = crd["metadata"].get("name", ""), f"{spec['names'].get('plural', '')}.{spec.get('group', '')}"
     if name != wanted:

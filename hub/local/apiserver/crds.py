@@ -8,11 +8,17 @@ from datetime import datetime
 
 from hub.local.apiserver.metadata import timestamp
 from hub.local.apiserver.resources import CRDS, Resource
-from hub.local.apiserver.schemas import Schemas
+from hub.local.apiserver.schemas import GVK, Schemas
 from hub.local.apiserver.store import State, Stored
 from worker_agent.api.document import Document
 
+_GVK = GVK("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+_HEAD = {"apiVersion": "apiextensions.k8s.io/v1", "kind": _GVK.kind}
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+
+
+_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+"""In the order the real server lists them for custom kinds."""
 
 
 def resources_of(crd: Document) -> Iterator[Resource]:
@@ -37,6 +43,7 @@ def resources_of(crd: Document) -> Iterator[Resource]:
             categories=tuple(names.get("categories") or ()),
             subresources=frozenset(subresources),
             custom=True,
+            verbs=_VERBS,
             unconditional_update=False,
             selectable=fields,
             returns_deleted=False,
@@ -83,7 +90,11 @@ def follow(state: State, schemas: Schemas, stored: Stored, now: datetime) -> Non
     conditions += [condition for condition in (accepted, established) if condition["type"] not in present]
     wished = {**status, "acceptedNames": names, "conditions": conditions}
     if wished != status:
-        state.put(CRDS, {**crd, "status": wished}, None)
+        changed = {**_HEAD, **crd, "metadata": dict(crd["metadata"]), "status": wished}
+        fields = schemas.managed_fields_after_update(_GVK, changed, {**_HEAD, **crd}, "kube-apiserver", "status", now)
+        if fields:
+            changed["metadata"]["managedFields"] = fields
+        state.put(CRDS, changed, None)
 
 
 def _condition(kind: str, reason: str, message: str, now: datetime, status: str = "True") -> Document:
@@ -101,6 +112,7 @@ def terminate(crd: Document, now: datetime) -> None:
     metadata = crd["metadata"]
     if CLEANUP not in (metadata.get("finalizers") or ()) and not metadata.get("deletionTimestamp"):
         metadata["finalizers"] = [*(metadata.get("finalizers") or ()), CLEANUP]
+        metadata["deletionTimestamp"] = timestamp(now)
         status = dict(crd.get("status") or {})
         message = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
         condition = _condition("Terminating", "InstanceDeletionPending", message, now)

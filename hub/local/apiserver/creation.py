@@ -47,8 +47,9 @@ def create_document(call: Call, document: Document) -> Steps:
 
 def _prepared(call: Call, document: Document, dry: bool) -> Generator[WebhookCall, WebhookAnswer, Document]:
     resource = call.resource
-    admission.check_namespace(call)
-    request = admission.Admission("CREATE", document["metadata"].get("name") or "", document, None, dry)
+    given = document["metadata"].get("name") or ""
+    admission.check_namespace(call, given)
+    request = admission.Admission("CREATE", given, document, None, dry)
     document = yield from admission.mutate(call, request)
     metadata.fill_new(call, document)
     strategy.prepare_new(call, document)
@@ -57,5 +58,5 @@ def _prepared(call: Call, document: Document, dry: bool) -> Generator[WebhookCal
     name = document["metadata"]["name"]
     yield from admission.validate(call, admission.Admission("CREATE", name, document, None, dry))
     # A webhook may have taken long: the namespace may be gone by now.
-    admission.check_namespace(call)
+    admission.check_namespace(call, name)
     return document

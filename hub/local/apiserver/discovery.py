@@ -42,6 +42,8 @@ def answer(table: ResourceTable, schemas: Schemas, parts: list[str], accept: str
     """The discovery document of a path; None when the path is none of discovery's."""
     groups = _groups(table)
     match parts:
+        case []:
+            return json_answer({"paths": _paths(groups)})
         case ["api"]:
             return _aggregated_or(accept, {"": groups[""]}, {"kind": "APIVersions", "versions": ["v1"]})
         case ["apis"]:
@@ -63,6 +65,15 @@ def answer(table: ResourceTable, schemas: Schemas, parts: list[str], accept: str
     return None
 
 
+def _paths(groups: dict[str, dict[str, list[Resource]]]) -> list[str]:
+    """Where a client may look further."""
+    found = ["/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v3", "/readyz", "/version"]
+    for group, versions in groups.items():
+        found += [f"/apis/{group}"] if group else []
+        found += [f"/apis/{group}/{version}" if group else f"/api/{version}" for version in versions]
+    return sorted(found)
+
+
 def _aggregated_or(accept: str, groups: dict[str, dict[str, list[Resource]]], plain: Document) -> Answer:
     if "g=apidiscovery.k8s.io" not in accept or "v=v2" not in accept.replace("v=v2beta1", ""):
         return json_answer(plain)
@@ -80,7 +91,11 @@ def _group(name: str, versions: dict[str, list[Resource]]) -> Document:
 
 
 def _version(version: str, resources: list[Resource]) -> Document:
-    return {"version": version, "resources": [_aggregated(resource) for resource in resources], "freshness": "Current"}
+    return {
+        "version": version,
+        "resources": [_aggregated(resource) for resource in sorted(resources, key=_plural)],
+        "freshness": "Current",
+    }
 
 
 def _aggregated(resource: Resource) -> Document:
@@ -112,11 +127,15 @@ def _aggregated_sub(resource: Resource, name: str) -> Document:
 def _resources(group: str, version: str, resources: list[Resource] | None) -> Answer | None:
     if resources is None:
         return None
-    listed = [entry for resource in resources for entry in _entries(resource)]
-    group_version = f"{group}/{version}" if group else version
-    return json_answer(
-        {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": listed}
-    )
+    listed = [entry for resource in sorted(resources, key=_plural) for entry in _entries(resource)]
+    head = {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": f"{group}/{version}"}
+    if not group:
+        head = {"kind": "APIResourceList", "groupVersion": version}
+    return json_answer({**head, "resources": listed})
+
+
+def _plural(resource: Resource) -> str:
+    return resource.plural
 
 
 def _entries(resource: Resource) -> Iterator[Document]:

@@ -126,8 +126,10 @@ def unsupported_media_type(accepted: Sequence[str]) -> Failure:
     return Failure(415, "UnsupportedMediaType", message)
 
 
-def not_acceptable() -> Failure:
-    served = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+def not_acceptable(*, watchable: bool) -> Failure:
+    served = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"]
+    if watchable:
+        served += ["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"]
     message = f"406: Not Acceptable\n\nAvailable representations: {', '.join(served)}"
     return Failure(406, "NotAcceptable", message, {})
 

@@ -31,21 +31,22 @@ def generated_name(base: str, entropy: Callable[[int], bytes]) -> str:
     return base[:_LONGEST_BASE] + "".join(ALPHABET[byte % len(ALPHABET)] for byte in entropy(_SUFFIX))
 
 
+def check_place(call: Call, document: Document) -> None:
+    """Refuse another namespace than that of the path."""
+    given = document["metadata"].get("namespace") or ""
+    if given and given != call.target.namespace:
+        raise failure.bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+
+
 def place(call: Call, document: Document) -> None:
-    """Set the namespace of the path on a new document, or refuse another one."""
-    metadata = document["metadata"]
-    namespace = call.target.namespace
-    given = metadata.get("namespace") or ""
+    """Set the namespace of the path on a document, or refuse another one."""
+    check_place(call, document)
     if call.resource.namespaced:
-        if given and given != namespace:
-            raise failure.bad_request(
-                "the namespace of the provided object does not match the namespace sent on the request"
-            )
-        metadata["namespace"] = namespace
-    elif given:
-        raise failure.bad_request("namespace is not allowed on this type")
+        document["metadata"]["namespace"] = call.target.namespace
     else:
-        metadata.pop("namespace", None)
+        document["metadata"].pop("namespace", None)
 
 
 def fill_new(call: Call, document: Document) -> None:

@@ -7,7 +7,7 @@ import yaml
 
 from hub.local.apiserver import body, creation, failure, request_path, updates, write_options
 from hub.local.apiserver.call import Call, Steps
-from hub.local.apiserver.metadata import place
+from hub.local.apiserver.metadata import check_place, place
 from hub.local.apiserver.schema import json_merge, json_patch
 from hub.local.apiserver.schema.field_errors import FieldError, forbidden, invalid
 from hub.local.apiserver.schema.go_decoding import DecodeError
@@ -107,9 +107,10 @@ def _conformed(call: Call, patched: Document, old: Document) -> Document:
         if chosen == "Warn":
             for complaint in complaints:
                 call.warn(complaint)
-    document = call.schemas.default(call.gvk, pruned)
+    document = body.defaulted(call, pruned)
     document = {**document, "metadata": dict(document["metadata"])}
     _check_name(call, document)
+    place(call, document)
     return document
 
 
@@ -117,7 +118,6 @@ def _check_name(call: Call, document: Document) -> None:
     name, target = document["metadata"].get("name") or "", call.target
     if name != target.name:
         raise failure.bad_request(f"the name of the object ({name}) does not match the name on the URL ({target.name})")
-    place(call, document)
 
 
 def apply(call: Call) -> Steps:
@@ -136,7 +136,7 @@ def apply(call: Call) -> Steps:
         except ApplyError as problem:
             reason = "BadRequest" if problem.status == 400 else ""
             raise failure.Failure(problem.status, reason, problem.message) from None
-        document = call.schemas.default(call.gvk, merged)
+        document = body.defaulted(call, merged)
         return {**document, "metadata": dict(document["metadata"])}
 
     if call.state.get(resource.store, target.namespace, target.name) is not None:
@@ -148,7 +148,7 @@ def apply(call: Call) -> Steps:
         why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise failure.conflict(resource.group, resource.plural, target.name, why)
     made = change(None)
-    made["metadata"]["name"] = target.name
+    place(call, made)
     return creation.create_document(call, made)
 
 
@@ -163,14 +163,13 @@ def _applied(call: Call) -> Document:
     if applied.get("kind") != resource.kind or applied.get("apiVersion") != resource.api_version:
         group, _, version = (applied.get("apiVersion") or "").rpartition("/")
         raise failure.bad_request(f"invalid object type: {group}/{version}, Kind={applied.get('kind') or ''}")
-    if resource.custom:  # of built-in kinds, schema.apply refuses what it does not know
-        applied = body.without_unknown(call, applied, [])
     metadata = dict(applied.get("metadata") or {})
     if metadata.get("managedFields"):
         raise failure.bad_request("metadata.managedFields must be nil")
     metadata.setdefault("name", target.name)
     applied = {**applied, "metadata": metadata}
     _check_name(call, applied)
+    check_place(call, applied)
     return applied
 
 

@@ -88,12 +88,13 @@ def number(query: Mapping[str, str], name: str) -> int | None:
         raise failure.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
 
 
-def revision(query: Mapping[str, str]) -> int | None:
+def revision(query: Mapping[str, str], *, watch: bool = False) -> int | None:
     """``resourceVersion`` of a read; None when absent or empty."""
     text = query.get("resourceVersion", "")
     if not text:
         return None
     if not text.isdigit():
         why = f'strconv.ParseUint: parsing "{text}": invalid syntax'
-        raise failure.bad_request(f'invalid resource version: resourceVersion: Invalid value: "{text}": {why}')
+        fault = f'resourceVersion: Invalid value: "{text}": {why}'
+        raise failure.unclassified(fault) if watch else failure.bad_request(f"invalid resource version: {fault}")
     return int(text)

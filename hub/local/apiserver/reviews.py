@@ -3,7 +3,7 @@
 Who may do what is not looked at by this server (``unsupported``); who asks always is.
 """
 
-from hub.local.apiserver import body
+from hub.local.apiserver import body, write_options
 from hub.local.apiserver.answer import Answer, json_answer
 from hub.local.apiserver.authentication import Authenticator
 from hub.local.apiserver.call import Call
@@ -23,7 +23,11 @@ def review(call: Call, authenticator: Authenticator) -> Answer:
     document = body.read_plain(call, call.resource.kind)
     document.setdefault("kind", call.resource.kind)
     document.setdefault("apiVersion", call.resource.api_version)
-    document["metadata"] = {"creationTimestamp": None}
+    document["metadata"] = {}
+    manager = write_options.manager(call)
+    owned = call.schemas.managed_fields_after_update(call.gvk, document, None, manager, "", call.now)
+    if owned:
+        document["metadata"]["managedFields"] = owned
     document["status"] = _status(call, document, authenticator)
     return json_answer(document, 201)
 

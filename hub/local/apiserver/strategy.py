@@ -149,7 +149,8 @@ def _new_service(call: Call, service: Document) -> None:
         return
     number = call.state.version % 0xFFFE + 1
     address = f"10.{96 + (number >> 16) % 16}.{number >> 8 & 255}.{number & 255}"
-    service["spec"] = {**spec, "clusterIP": address, "clusterIPs": [address]}
+    families = {"ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack"}
+    service["spec"] = {**families, **spec, "clusterIP": address, "clusterIPs": [address]}
 
 
 _NEW: dict[tuple[str, str], Callable[[Call, Document], None]] = {

@@ -26,6 +26,7 @@ FEATURES: dict[str, str] = {
     "admission-policies": "ValidatingAdmissionPolicy and MutatingAdmissionPolicy: admission webhooks only",
     "quota": "admission by ResourceQuota and LimitRange: the objects are stored and do nothing",
     "service-accounts": "service account tokens and their controller: tokens come from configuration",
+    "node-taint": "the taint not-ready on new nodes, and finalizers that protect volumes: their controllers are absent",
     "disruption-budgets": "PodDisruptionBudget: stored, not consulted by evictions",
     "encoding": "YAML responses: ask for JSON",
 }

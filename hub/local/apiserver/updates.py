@@ -133,7 +133,7 @@ def _check_version(call: Call, made: Document, old: Document) -> None:
     if not given:
         if not resource.unconditional_update or resource.custom:
             fault = invalid("metadata.resourceVersion", 0, "must be specified for an update")
-            raise failure.invalid(resource.group, resource.kind, call.target.name, [fault])
+            raise failure.invalid(resource.group, resource.plural, call.target.name, [fault])
         made["metadata"]["resourceVersion"] = current
     elif given != current:
         if not given.isdigit():

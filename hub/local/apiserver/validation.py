@@ -13,18 +13,19 @@ def faults(call: Call, document: Document, old: Document | None) -> list[FieldEr
     if call.resource.store == CRDS:
         found += crd_strategy.faults(document)
         if not found:
-            found += _compiles(call, document, old)
+            found += _compiles(call, document)
     return found
 
 
-def _compiles(call: Call, crd: Document, old: Document | None) -> list[FieldError]:
+def _compiles(call: Call, crd: Document) -> list[FieldError]:
     """Whether the schemas can be put to use. They are tried and put back: the write may yet be refused."""
     try:
         call.schemas.add_crd(crd)
     except ValueError as error:
         return [invalid("spec.versions", OMITTED, str(error))]
-    if old is None:
+    present = call.state.get(CRDS, "", crd["metadata"]["name"])
+    if present is None:
         call.schemas.remove_crd(crd)
     else:
-        call.schemas.add_crd(old)
+        call.schemas.add_crd(present.document())
     return []

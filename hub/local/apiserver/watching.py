@@ -38,7 +38,7 @@ class Watch:
 
     def _start(self) -> None:
         call, collection = self._call, self._collection
-        wanted = request_path.revision(call.query)
+        wanted = request_path.revision(call.query, watch=True)
         initial = request_path.flag(call.query, "sendInitialEvents")
         if wanted is not None and initial and wanted > call.state.version:
             raise failure.too_large(wanted, call.state.version)

@@ -46,7 +46,7 @@ def test_terminating_namespace_takes_nothing_new(world: World) -> None:
     reply = world.post("/api/v1/namespaces/other/configmaps", config_map("late"))
     assert reply.status == 403
     assert reply.message == (
-        "configmaps is forbidden: unable to create new content in namespace other because it is being terminated"
+        'configmaps "late" is forbidden: unable to create new content in namespace other because it is being terminated'
     )
     assert reply.document["details"]["causes"][0]["reason"] == "NamespaceTerminating"
 

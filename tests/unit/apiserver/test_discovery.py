@@ -11,7 +11,7 @@ def test_groups_are_listed(world: World) -> None:
 def test_resources_of_a_version(world: World) -> None:
     document = world.get("/apis/batch/v1").document
     names = [resource["name"] for resource in document["resources"]]
-    assert (document["groupVersion"], names) == ("batch/v1", ["jobs", "jobs/status", "cronjobs", "cronjobs/status"])
+    assert (document["groupVersion"], names) == ("batch/v1", ["cronjobs", "cronjobs/status", "jobs", "jobs/status"])
 
 
 def test_custom_kinds_are_discovered(world: World) -> None:
@@ -23,7 +23,7 @@ def test_aggregated_discovery(world: World) -> None:
     document = world.get("/apis", accept=AGGREGATED).document
     assert document["kind"] == "APIGroupDiscoveryList"
     batch = next(item for item in document["items"] if item["metadata"]["name"] == "batch")
-    job = batch["versions"][0]["resources"][0]
+    job = batch["versions"][0]["resources"][1]
     assert (job["resource"], job["scope"], job["subresources"][0]["subresource"]) == ("jobs", "Namespaced", "status")
 
 

