@@ -15,7 +15,7 @@ from worker_agent.api.meta import Key
 from worker_agent.engine.cycle import run_cycle
 from worker_agent.engine.plan import Admit, Plan, Preempt, Requeue
 from worker_agent.engine.policy import DEFAULT, Policy
-from worker_agent.engine.preemption.search import NO_PREEMPTION, PreemptionSearch
+from worker_agent.engine.preemption.search import PreemptionSearch
 from worker_agent.engine.state import ClusterState
 
 START = timestamps.parse("2026-01-01T12:00:00Z")
@@ -31,7 +31,7 @@ class EngineWorld:
         self.objects: dict[tuple[str, Key], Document] = {}
         self.changed: dict[Key, None] = {}
         self.plan: Plan | None = None
-        self.search: PreemptionSearch = NO_PREEMPTION
+        self.search: PreemptionSearch | None = None
         known = list(objects)
         for document in known:
             self.objects[document["kind"], engine_objects.key_of(document)] = document
@@ -133,6 +133,9 @@ class EngineWorld:
         if found["status"] != str(on):
             found["lastTransitionTime"] = timestamps.rfc3339(self.now)
         found.update(status=str(on), reason=reason, message=message)
+        generation = self.workload(key)["metadata"].get("generation")
+        if generation:
+            found["observedGeneration"] = generation
         self.changed[key] = None
 
     def _admit(self, step: Admit) -> None:
@@ -142,6 +145,8 @@ class EngineWorld:
         self.set(step.key, "QuotaReserved", True, step.reason, step.message)
         if step.admitted:
             self.set(step.key, "Admitted", True, "Admitted", "The workload is admitted")
+        else:
+            self.set(step.key, "Admitted", False, "UnsatisfiedAdmissionChecks", "The workload has not all checks ready")
         for type_ in ("Evicted", "Preempted"):
             condition = condition_of(self.workload(step.key), type_)
             if condition and condition["status"] == "True":

@@ -12,6 +12,7 @@ from worker_agent.api.cluster_queue import BorrowWithinCohort, ClusterQueue, Fai
 from worker_agent.api.cluster_queue import ResourceGroup as ResourceGroupView
 from worker_agent.api.local_queue import LocalQueue
 from worker_agent.api.meta import Key
+from worker_agent.engine.preemption.ranking import CandidateLists
 from worker_agent.engine.quota import QueueNode, Quota
 from worker_agent.engine.resources import Amounts, FlavorResource, quota_amount
 from worker_agent.engine.workload_info import WorkloadRow
@@ -63,6 +64,7 @@ class ClusterQueueRow:
         "admission_fair_sharing",
         "borrow_within_cohort",
         "by_resource",
+        "candidates",
         "checks",
         "cohort_name",
         "flavors",
@@ -87,6 +89,7 @@ class ClusterQueueRow:
         self.name: str = view.metadata.name
         self.node = node
         self.reservations: dict[Key, WorkloadRow] = {}
+        self.candidates = CandidateLists()
         self.tally = Tally()
         self.local_tallies: dict[Key, Tally] = {}
         self.adopt(view)
@@ -140,11 +143,13 @@ class ClusterQueueRow:
     def hold(self, row: WorkloadRow, admitted: bool) -> None:
         """Enter a workload with its usage; the caller adds the usage to the tree."""
         self.reservations[row.key] = row
+        self.candidates.add(row)
         self.tally.add(row, admitted, 1)
         self.local_tallies.setdefault(row.queue, Tally()).add(row, admitted, 1)
 
     def release(self, row: WorkloadRow, admitted: bool) -> None:
         del self.reservations[row.key]
+        self.candidates.discard(row)
         self.tally.add(row, admitted, -1)
         tally = self.local_tallies[row.queue]
         tally.add(row, admitted, -1)

@@ -14,7 +14,8 @@ from worker_agent.engine.head import Head
 from worker_agent.engine.nomination import Entry, Outcome, Search
 from worker_agent.engine.plan import Plan
 from worker_agent.engine.policy import Policy
-from worker_agent.engine.preemption.search import NO_PREEMPTION, PreemptionSearch
+from worker_agent.engine.preemption import victims
+from worker_agent.engine.preemption.search import PreemptionSearch
 from worker_agent.engine.processing import Processing
 from worker_agent.engine.state import ClusterState
 from worker_agent.engine.tas.placement import NO_PLACEMENT, Placement
@@ -25,13 +26,16 @@ def run_cycle(
     heads: Sequence[Head],
     policy: Policy,
     now: datetime,
-    search: PreemptionSearch = NO_PREEMPTION,
+    search: PreemptionSearch | None = None,
     placement: Placement = NO_PLACEMENT,
 ) -> Plan:
-    """Decide for each head whether it runs now. Admissions are assumed in ``state``, all other heads requeued."""
+    """Decide for each head whether it runs now. Admissions are assumed in ``state``, all other heads requeued.
+
+    ``search`` finds victims; by default as the policy says.
+    """
     state.cycle += 1
     instant = timestamps.micros(now)
-    consulted = Search(search, placement)
+    consulted = Search(search or victims.search_of(policy), placement)
     entries = [_entry(head, state) for head in heads]
     for entry in entries:
         nomination.nominate(entry, state, consulted, state.cycle, instant)

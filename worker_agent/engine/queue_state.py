@@ -4,13 +4,15 @@
 notes the wake-ups of spec/engine 5.9.
 """
 
+from contextlib import AbstractContextManager
+
 from worker_agent.api.admission_check import AdmissionCheck
 from worker_agent.api.cohort import Cohort
 from worker_agent.api.meta import Key, Namespace
 from worker_agent.api.pod import LimitRange, Node, Pod, PriorityClass, RuntimeClass
 from worker_agent.api.resource_flavor import ResourceFlavor
 from worker_agent.api.topology import Topology
-from worker_agent.engine import activity, cluster_queue
+from worker_agent.engine import activity, cluster_queue, quota
 from worker_agent.engine.activity import Activity
 from worker_agent.engine.catalog import Catalog
 from worker_agent.engine.cluster_queue import NO_LABELS, ClusterQueueRow, LocalQueueRow
@@ -19,8 +21,10 @@ from worker_agent.engine.hierarchy import Hierarchy
 from worker_agent.engine.pending import PendingQueue
 from worker_agent.engine.pod_shape import ShapeSource
 from worker_agent.engine.policy import Policy
+from worker_agent.engine.resources import Amounts
 from worker_agent.engine.trial import Journal
 from worker_agent.engine.wakeups import Wakeups
+from worker_agent.engine.workload_info import WorkloadRow
 
 
 class QueueState:
@@ -56,6 +60,27 @@ class QueueState:
         """None when there is no such namespace."""
         found = self.catalog.namespaces.get(namespace)
         return None if found is None else found.metadata.labels or {}
+
+    # -- trials ----------------------------------------------------------------------------------------------------
+
+    def trial(self) -> AbstractContextManager[None]:
+        """Everything the quota methods below change inside the block is undone on leaving it."""
+        return self.journal.trial()
+
+    def add_usage(self, queue: ClusterQueueRow, usage: Amounts) -> None:
+        quota.add_all(queue.node, usage, self.journal)
+
+    def remove_reservation(self, row: WorkloadRow) -> None:
+        """Inside a trial: as if the workload had gone."""
+        queue = self.cluster_queues[row.reserved_in]
+        self.journal.drop(queue.reservations, row.key)
+        quota.remove_all(queue.node, row.usage, self.journal)
+
+    def restore_reservation(self, row: WorkloadRow) -> None:
+        """Inside a trial: undo ``remove_reservation``."""
+        queue = self.cluster_queues[row.reserved_in]
+        self.journal.put(queue.reservations, row.key, row)
+        quota.add_all(queue.node, row.usage, self.journal)
 
     # -- objects ---------------------------------------------------------------------------------------------------
 

@@ -30,7 +30,8 @@ from worker_agent.engine.modes import Mode
 from worker_agent.engine.nomination import Found, Search
 from worker_agent.engine.pending import PendingQueue
 from worker_agent.engine.policy import Policy
-from worker_agent.engine.preemption.search import NO_PREEMPTION, PreemptionSearch
+from worker_agent.engine.preemption import victims
+from worker_agent.engine.preemption.search import PreemptionSearch
 from worker_agent.engine.resources import Requests
 from worker_agent.engine.state import ClusterState
 from worker_agent.engine.tas.placement import NO_PLACEMENT, Placement
@@ -80,7 +81,7 @@ def would_admit(
     workload: Workload,
     policy: Policy,
     now: datetime,
-    search: PreemptionSearch = NO_PREEMPTION,
+    search: PreemptionSearch | None = None,
     placement: Placement = NO_PLACEMENT,
 ) -> Verdict:
     """The verdict on a workload if it were (or is) pending in its LocalQueue now. ``state`` is left as it was."""
@@ -100,7 +101,9 @@ def would_admit(
     refused = admissibility.refusal(row, queue, state)
     if refused is not None:
         return _impossible(names.MISCONFIGURED, refused.message)
-    return _Question(state, queue, row, Search(search, placement), timestamps.micros(now)).answer()
+    return _Question(
+        state, queue, row, Search(search or victims.search_of(policy), placement), timestamps.micros(now)
+    ).answer()
 
 
 def _impossible(reason: str, message: str) -> Verdict:

@@ -7,7 +7,6 @@ at this border and int microseconds inside.
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from datetime import datetime
 
 import msgspec
@@ -26,7 +25,6 @@ from worker_agent.engine.pending import PendingQueue
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.queue_state import QueueState
 from worker_agent.engine.requeue_reason import RequeueReason
-from worker_agent.engine.resources import Amounts
 from worker_agent.engine.workload_info import PodSetRow, WorkloadRow
 
 _HOLDING = (Phase.RESERVED, Phase.ADMITTED)
@@ -288,30 +286,12 @@ class ClusterState(QueueState):
 
     # -- quota -----------------------------------------------------------------------------------------------------
 
-    def trial(self) -> AbstractContextManager[None]:
-        """Everything the quota methods below change inside the block is undone on leaving it."""
-        return self.journal.trial()
-
-    def add_usage(self, queue: ClusterQueueRow, usage: Amounts) -> None:
-        quota.add_all(queue.node, usage, self.journal)
-
-    def remove_reservation(self, row: WorkloadRow) -> None:
-        """Inside a trial: as if the workload had gone."""
-        queue = self.cluster_queues[row.reserved_in]
-        self.journal.drop(queue.reservations, row.key)
-        quota.remove_all(queue.node, row.usage, self.journal)
-
-    def restore_reservation(self, row: WorkloadRow) -> None:
-        """Inside a trial: undo ``remove_reservation``."""
-        queue = self.cluster_queues[row.reserved_in]
-        self.journal.put(queue.reservations, row.key, row)
-        quota.add_all(queue.node, row.usage, self.journal)
-
     def assume(self, row: WorkloadRow, queue: str, pod_sets: Sequence[PodSetRow], admitted: bool) -> None:
         """Reserve quota for a head ahead of the write that says so; ``forget`` undoes it."""
         self._withdraw(row)
         row.phase = Phase.ADMITTED if admitted else Phase.RESERVED
         row.assumed = True
+        row.reserved_at = self._second()
         row.reserved_in = queue
         row.pod_sets = tuple(pod_sets)
         row.usage = workload_info.usage_of(row.pod_sets)
@@ -330,7 +310,7 @@ class ClusterState(QueueState):
             self._withdraw(old)
             self._unlist(old)
         workload_info.reserve(row, msgspec.convert(admission, Admission), {})
-        row.phase, row.assumed = Phase.RESERVED, True
+        row.phase, row.assumed, row.reserved_at = Phase.RESERVED, True, self._second()
         self._know(row)
         self._hold(row)
 
@@ -349,6 +329,10 @@ class ClusterState(QueueState):
         fresh.scan = row.scan
         self._know(fresh)
         self.requeue(fresh, RequeueReason.FAILED_AFTER_NOMINATION)
+
+    def _second(self) -> int:
+        """The clock as conditions show it: cut to whole seconds, so that an observed write changes no order."""
+        return self._clock - self._clock % 1_000_000
 
     def _hold(self, row: WorkloadRow) -> None:
         if not conditions.pods_ready(row.workload):

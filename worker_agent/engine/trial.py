@@ -14,11 +14,14 @@ _ABSENT: Final = object()
 class Journal:
     """The inverse of each change, newest last. One per ClusterState; all mutable dicts of a search go through it."""
 
-    __slots__ = ("_depth", "_entries")
+    __slots__ = ("_changes", "_depth", "_entries", "version")
 
     def __init__(self) -> None:
         self._entries: list[tuple[dict[Any, Any], Any, Any]] = []
         self._depth = 0
+        self._changes = 0
+        self.version = 0
+        """Equal versions mean equal contents of all tables: a roll-back brings the old one back."""
 
     @property
     def active(self) -> bool:
@@ -27,6 +30,8 @@ class Journal:
     def put(self, table: dict[Any, Any], key: Any, value: Any) -> None:
         if self._depth:
             self._entries.append((table, key, table.get(key, _ABSENT)))
+        self._changes += 1
+        self.version = self._changes
         table[key] = value
 
     def drop(self, table: dict[Any, Any], key: Any) -> None:
@@ -34,17 +39,20 @@ class Journal:
         if key in table:
             if self._depth:
                 self._entries.append((table, key, table[key]))
+            self._changes += 1
+            self.version = self._changes
             del table[key]
 
     @contextmanager
     def trial(self) -> Iterator[None]:
-        mark = len(self._entries)
+        mark, version = len(self._entries), self.version
         self._depth += 1
         try:
             yield
         finally:
             self._depth -= 1
             self._roll_back(mark)
+            self.version = version
 
     def _roll_back(self, mark: int) -> None:
         entries = self._entries

@@ -68,6 +68,7 @@ class WorkloadRow:
         "problem",
         "queue",
         "queued_in",
+        "reserved_at",
         "reserved_in",
         "scan",
         "shape_version",
@@ -91,6 +92,8 @@ class WorkloadRow:
         """Quota is reserved in the state only; the object does not show it yet."""
         self.observed = True
         """The object exists as far as this state was told; False for room assumed ahead of its creation."""
+        self.reserved_at: int = conditions.reservation_time(workload, 0)
+        """When quota was reserved, in microseconds; 0 while it is not."""
         self.reserved_in = ""
         """ClusterQueue in which it holds quota."""
         self.queued_in = ""

@@ -24,6 +24,7 @@ from worker_agent.engine.modes import PreemptionMode
 from worker_agent.engine.nomination import Outcome
 from worker_agent.engine.plan import Requeue
 from worker_agent.engine.policy import Policy
+from worker_agent.engine.preemption.search import NO_PREEMPTION
 from worker_agent.engine.processing import NO_LONGER_FITS, capacity_to_reserve
 from worker_agent.engine.requeue_reason import RequeueReason
 from worker_agent.engine.scan import ScanState
@@ -92,6 +93,7 @@ def test_a_preemptor_without_victims_keeps_its_quota_from_later_entries(reclaim:
     """Example 33, and its counterpart: a queue that can always reclaim keeps nothing."""
     preemption = {"reclaimWithinCohort": reclaim}
     world = queues(x={"cpu": 4, "preemption": preemption}, y=4, z=0)
+    world.search = NO_PREEMPTION
     world.put(
         admitted("in-y", cluster_queue="y", queue="y", cpu=2), admitted("in-z", cluster_queue="z", queue="z", cpu=4)
     )

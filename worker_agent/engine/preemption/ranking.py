@@ -1,0 +1,117 @@
+"""Who holds quota in a ClusterQueue, in the order in which they would be preempted (spec/engine 10.1 and 10.3).
+
+The lists are kept, not made: one per FlavorResource that somebody asked for, each workload entered where it belongs
+when it takes quota. A search cuts the part that a policy allows out of them and sorts nothing.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from worker_agent.api.meta import Key
+from worker_agent.engine.resources import FlavorResource
+from worker_agent.engine.workload_info import WorkloadRow
+
+NEVER: Final = "Never"
+LOWER_PRIORITY: Final = "LowerPriority"
+LOWER_OR_NEWER: Final = "LowerOrNewerEqualPriority"
+
+Ranked = tuple[bool, int, int, str, Key, WorkloadRow]
+"""(not evicted, priority, minus the time of reservation, uid, key, row): the least is preempted first."""
+
+_HIGHEST: Final = 1 << 62
+
+
+def ranked(row: WorkloadRow) -> Ranked:
+    """Where the row stands among the candidates of one ClusterQueue."""
+    return (not row.evicted, row.priority, -row.reserved_at, row.uid, row.key, row)
+
+
+class Eligible(NamedTuple):
+    """Candidates that a policy allows, each part in order; evicted ones still hold their quota."""
+
+    evicted: list[Ranked]
+    running: list[Ranked]
+
+    def __bool__(self) -> bool:
+        return bool(self.evicted or self.running)
+
+
+NOBODY: Final = Eligible([], [])
+
+
+class CandidateLists:
+    """All workloads that hold quota in one ClusterQueue, in order, per FlavorResource that was ever asked for."""
+
+    __slots__ = ("_lists", "_ranks")
+
+    def __init__(self) -> None:
+        self._ranks: dict[Key, Ranked] = {}
+        self._lists: dict[FlavorResource, list[Ranked]] = {}
+
+    def add(self, row: WorkloadRow) -> None:
+        rank = self._ranks[row.key] = ranked(row)
+        for fr in row.usage:
+            if fr in self._lists:
+                insort(self._lists[fr], rank)
+
+    def discard(self, row: WorkloadRow) -> None:
+        rank = self._ranks.pop(row.key, None)
+        if rank is None:
+            return
+        for fr in rank[-1].usage:
+            found = self._lists.get(fr)
+            if found is not None:
+                place = bisect_left(found, rank)
+                if place < len(found) and found[place] is rank:
+                    del found[place]
+
+    def using(self, fr: FlavorResource) -> list[Ranked]:
+        """Everyone with an assignment of this flavor to this resource. Not to be changed by the caller."""
+        found = self._lists.get(fr)
+        if found is None:
+            found = self._lists[fr] = sorted(rank for rank in self._ranks.values() if fr in rank[-1].usage)
+        return found
+
+    def eligible(
+        self, frs: Iterable[FlavorResource], policy: str, preemptor: WorkloadRow, present: Mapping[Key, WorkloadRow]
+    ) -> Eligible:
+        """Those that use one of the FlavorResources and may be preempted for ``preemptor`` under ``policy``.
+
+        ``present``: those that a trial has not taken out (victims of other entries of the cycle are no candidates).
+        """
+        if policy == NEVER:
+            return NOBODY
+        parts = [_allowed(self.using(fr), policy, preemptor) for fr in frs]
+        found = parts[0]
+        if len(parts) > 1:
+            found = Eligible(_union(part.evicted for part in parts), _union(part.running for part in parts))
+        if len(present) == len(self._ranks):
+            return found
+        return Eligible(*([rank for rank in part if rank[-1].key in present] for part in found))
+
+
+def _allowed(everyone: list[Ranked], policy: str, preemptor: WorkloadRow) -> Eligible:
+    split = bisect_left(everyone, (True,))
+    return Eligible(
+        _part(everyone, 0, split, policy, preemptor), _part(everyone, split, len(everyone), policy, preemptor)
+    )
+
+
+def _part(everyone: list[Ranked], start: int, end: int, policy: str, preemptor: WorkloadRow) -> list[Ranked]:
+    """The allowed ones of a slice whose members are all evicted, or all not."""
+    if start == end or policy not in (LOWER_PRIORITY, LOWER_OR_NEWER):
+        return everyone[start:end]
+    running = everyone[start][0]
+    lower = bisect_left(everyone, (running, preemptor.priority), start, end)
+    if policy == LOWER_PRIORITY:
+        return everyone[start:lower]
+    equal = bisect_left(everyone, (running, preemptor.priority, _HIGHEST), lower, end)
+    newer = [rank for rank in everyone[lower:equal] if preemptor.order_time < rank[-1].order_time]
+    return everyone[start:lower] + newer
+
+
+def _union(parts: Iterable[list[Ranked]]) -> list[Ranked]:
+    """Sorted lists in one, each workload once."""
+    merged = sorted(rank for part in parts for rank in part)
+    return [rank for place, rank in enumerate(merged) if place == 0 or rank is not merged[place - 1]]

@@ -1,0 +1,61 @@
+"""The search a cycle uses: the scan's simulation and the final choice of victims, nothing computed twice.
+
+An object of this module serves one cycle (or one question): between its calls the objects do not change, and what a
+trial changes shows in the journal's version. A search for the same need on an equal state is answered from memory; the
+usual case is an assignment that lacks one FlavorResource, whose victims the scan has found already.
+"""
+
+from collections.abc import Callable
+
+from worker_agent.api.meta import Key
+from worker_agent.engine import hierarchy
+from worker_agent.engine.assignment import Assignment
+from worker_agent.engine.modes import PreemptionMode
+from worker_agent.engine.policy import Policy
+from worker_agent.engine.preemption import classical_search, need
+from worker_agent.engine.preemption.need import Need
+from worker_agent.engine.preemption.search import Preemptor, Simulation, Target
+from worker_agent.engine.resources import FlavorResource
+
+Rule = Callable[[Preemptor, Need], list[Target]]
+_Asked = tuple[int, str, Key, frozenset[FlavorResource], frozenset[tuple[FlavorResource, int]]]
+
+
+class VictimSearch:
+    """PreemptionSearch by one rule of choosing victims."""
+
+    def __init__(self, rule: Rule) -> None:
+        self._rule = rule
+        self._found: dict[_Asked, list[Target]] = {}
+
+    def simulate(self, preemptor: Preemptor, fr: FlavorResource, amount: int, level: int) -> Simulation:
+        targets = self._victims(preemptor, need.of_resource(preemptor.queue, fr, amount))
+        if not targets:
+            return Simulation(PreemptionMode.NO_CANDIDATES, level)
+        with preemptor.state.trial():
+            for target in targets:
+                preemptor.state.remove_reservation(target.row)
+            level, _ = hierarchy.lowest_subtree_that_fits(preemptor.queue.node, fr, amount)
+        inside = any(target.row.reserved_in == preemptor.queue.name for target in targets)
+        return Simulation(PreemptionMode.PREEMPT if inside else PreemptionMode.RECLAIM, level)
+
+    def targets(self, preemptor: Preemptor, assignment: Assignment) -> list[Target]:
+        return list(self._victims(preemptor, need.of_assignment(preemptor.queue, assignment)))
+
+    def _victims(self, preemptor: Preemptor, wanted: Need) -> list[Target]:
+        asked = (
+            preemptor.state.journal.version,
+            preemptor.queue.name,
+            preemptor.row.key,
+            wanted.frs,
+            frozenset(wanted.usage.items()),
+        )
+        found = self._found.get(asked)
+        if found is None:
+            found = self._found[asked] = self._rule(preemptor, wanted)
+        return found
+
+
+def search_of(policy: Policy) -> VictimSearch:
+    """A search for one cycle under this policy."""
+    return VictimSearch(classical_search.victims)
