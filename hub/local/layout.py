@@ -1,8 +1,13 @@
 """Where a local federation keeps its things: one folder, so that stopping and deleting it leaves nothing behind."""
 
+import secrets
 import socket
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
+
+_FIRST_PORT: Final = 12_000
+_LAST_PORT: Final = 31_999
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +43,23 @@ class Layout:
 
 
 def free_ports(count: int) -> list[int]:
-    """Loopback ports that nobody listens on now; held together until all are found, so that they differ."""
-    holders = [socket.socket() for _ in range(count)]
-    try:
-        for holder in holders:
-            holder.bind(("127.0.0.1", 0))
-        return [holder.getsockname()[1] for holder in holders]
-    finally:
-        for holder in holders:
-            holder.close()
+    """Loopback ports that nobody listens on now.
+
+    Below the range that operating systems give to outgoing connections, so that none of those takes one before its
+    program listens; drawn at random, so that two federations started together do not meet.
+    """
+    found: list[int] = []
+    while len(found) < count:
+        port = _FIRST_PORT + secrets.randbelow(_LAST_PORT - _FIRST_PORT + 1)
+        if port not in found and _is_free(port):
+            found.append(port)
+    return found
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as holder:
+        try:
+            holder.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
