@@ -42,7 +42,8 @@ def test_a_path_that_cannot_be_read_is_refused():
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [(-5, "<invalid>"), (0, "0s"), (119, "119s"), (125, "2m5s"), (1200, "20m"), (3600 * 3, "3h"),
-     (3600 * 5 + 60, "5h1m"), (3600 * 30, "30h"), (86400 * 3 + 3600, "3d1h"), (86400 * 300, "300d"), (86400 * 800, "2y70d")],
+     (3600 * 5 + 60, "5h1m"), (3600 * 30, "30h"), (86400 * 3 + 3600, "3d1h"), (86400 * 300, "300d"),
+     (86400 * 800, "2y70d")],
 )  # fmt: skip
 def test_ages(seconds, text):
     assert ages.human(seconds) == text

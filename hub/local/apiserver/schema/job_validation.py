@@ -9,8 +9,15 @@ from typing import Any, Final
 
 import msgspec
 
-from hub.local.apiserver.schema import field_errors, name_rules, object_meta, pod_failure_validation, pod_validation
-from hub.local.apiserver.schema.field_errors import OMITTED, FieldError
+from hub.local.apiserver.schema import (
+    field_errors,
+    job_status_validation,
+    name_rules,
+    object_meta,
+    pod_failure_validation,
+    pod_validation,
+)
+from hub.local.apiserver.schema.field_errors import FieldError
 from worker_agent.api import selectors
 from worker_agent.api.document import Document, get
 from worker_agent.api.meta import LabelSelector
@@ -29,7 +36,7 @@ HTTP_PATH: Final = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 def errors(job: Document, old: Document | None, subresource: str) -> Iterator[FieldError]:
     """All complaints about a Job; metadata's come from elsewhere."""
     if subresource == "status":
-        yield from status_errors(job, old or {})
+        yield from job_status_validation.errors(job, old or {})
         return
     spec = job.get("spec") or {}
     yield from _generated_errors(job)
@@ -201,7 +208,7 @@ def _template_errors(spec: Mapping[str, Any], before: Mapping[str, Any], old: Do
     new_template, old_template = spec.get("template") or {}, before.get("template") or {}
     status = old.get("status") or {}
     suspended = bool(before.get("suspend"))
-    idle = not status.get("startTime") or _is_true(status, "Suspended")
+    idle = not status.get("startTime") or job_status_validation.is_true(status, "Suspended")
     free = suspended and idle and not status.get("active")
     comparable = _without_directives if free else _kept
     if comparable(new_template) == comparable(old_template):
@@ -230,92 +237,6 @@ def _without_resources(template: Mapping[str, Any]) -> dict[str, Any]:
     for field in ("containers", "initContainers"):
         spec[field] = [{key: value for key, value in c.items() if key != "resources"} for c in spec.get(field) or ()]
     return {**template, "spec": spec}
-
-
-def _is_true(status: Mapping[str, Any], kind: str) -> bool:
-    return any(c.get("type") == kind and c.get("status") == "True" for c in status.get("conditions") or ())
-
-
-def status_errors(job: Document, old: Document) -> Iterator[FieldError]:
-    """What a change of status may not say."""
-    status, before = job.get("status") or {}, old.get("status") or {}
-    for field in ("active", "succeeded", "failed", "ready", "terminating"):
-        if (status.get(field) or 0) < 0:
-            yield field_errors.invalid(f"status.{field}", status[field], NOT_NEGATIVE)
-    yield from _condition_errors(status, before)
-    yield from _finished_errors(status)
-    yield from _time_errors(job, status, before)
-    if (status.get("ready") or 0) > (status.get("active") or 0) and status.get("ready") != before.get("ready"):
-        yield field_errors.invalid("status.ready", status["ready"], "cannot set more ready pods than active")
-    for field in ("failed", "succeeded"):
-        if (status.get(field) or 0) < (before.get(field) or 0):
-            words = f"cannot decrease the {field} counter"
-            yield field_errors.invalid(f"status.{field}", status.get(field) or 0, words)
-
-
-EXCLUDING: Final = (
-    ("Complete", "Failed", "cannot set Complete=True and Failed=true conditions"),
-    ("Complete", "FailureTarget", "cannot set Complete=True and FailureTarget=true conditions"),
-    ("SuccessCriteriaMet", "Failed", "cannot set SuccessCriteriaMet=True and Failed=true conditions"),
-    ("SuccessCriteriaMet", "FailureTarget", "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions"),
-)
-FOLLOWING: Final = (
-    ("Failed", "FailureTarget", "cannot set Failed=True condition without the FailureTarget=true condition"),
-    (
-        "Complete",
-        "SuccessCriteriaMet",
-        "cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
-    ),
-)
-LASTING: Final = {
-    "Failed": "cannot disable the terminal Failed=True condition",
-    "Complete": "cannot disable the terminal Complete=True condition",
-    "FailureTarget": "cannot disable the terminal FailureTarget=True condition",
-    "SuccessCriteriaMet": "cannot disable the SuccessCriteriaMet=True condition",
-}
-
-
-def _condition_errors(status: Mapping[str, Any], before: Mapping[str, Any]) -> Iterator[FieldError]:
-    wrong = [words for one, other, words in EXCLUDING if _is_true(status, one) and _is_true(status, other)]
-    for kind, first, words in FOLLOWING:
-        if _is_true(status, kind) and not _is_true(status, first) and not _is_true(before, kind):
-            wrong.append(words)
-    wrong += [words for kind, words in LASTING.items() if _is_true(before, kind) and not _is_true(status, kind)]
-    for words in wrong:
-        yield field_errors.invalid("status.conditions", OMITTED, words)
-
-
-def _finished_errors(status: Mapping[str, Any]) -> Iterator[FieldError]:
-    if not _is_true(status, "Complete") and not _is_true(status, "Failed"):
-        return
-    if (status.get("active") or 0) > 0:
-        yield field_errors.invalid("status.active", status["active"], "active>0 is invalid for finished job")
-    if not status.get("startTime"):
-        yield field_errors.required("status.startTime", "startTime is required for finished job")
-    if (status.get("terminating") or 0) > 0:
-        words = "terminating>0 is invalid for finished job"
-        yield field_errors.invalid("status.terminating", status["terminating"], words)
-    uncounted = status.get("uncountedTerminatedPods") or {}
-    if uncounted.get("failed") or uncounted.get("succeeded"):
-        words = "must be empty for finished job"
-        yield field_errors.invalid("status.uncountedTerminatedPods", uncounted, words)
-
-
-def _time_errors(job: Document, status: Mapping[str, Any], before: Mapping[str, Any]) -> Iterator[FieldError]:
-    started, completed = status.get("startTime"), status.get("completionTime")
-    complete = _is_true(status, "Complete")
-    if completed and not complete:
-        words = "cannot set completionTime when there is no Complete=True condition"
-        yield field_errors.invalid("status.completionTime", completed, words)
-    if complete and not completed:
-        yield field_errors.required("status.completionTime", "completionTime is required for Complete jobs")
-    if started and completed and completed < started:
-        yield field_errors.invalid("status.completionTime", completed, "must be equal to or after `startTime`")
-    if completed and before.get("completionTime") and completed != before["completionTime"]:
-        yield field_errors.invalid("status.completionTime", completed, object_meta.IMMUTABLE)
-    if before.get("startTime") and started != before["startTime"] and not get(job, "spec.suspend"):
-        words = "field is immutable for unsuspended job once set"
-        yield field_errors.invalid("status.startTime", started, words)
 
 
 def cron_errors(job: Document, old: Document | None) -> Iterator[FieldError]:
