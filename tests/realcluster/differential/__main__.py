@@ -6,18 +6,21 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from tests.realcluster.clusters import EMBEDDED, NEWEST, Clusters
-from tests.realcluster.differential import comparison, definitions, script
+from tests.realcluster.differential import comparison, definitions, generated, script
 from tests.realcluster.differential.player import Player
+from tests.realcluster.differential.webhook import Webhook
 
 
 def main() -> int:
     pattern = sys.argv[1] if len(sys.argv) > 1 else "*"
-    scripts = [found for found in script.load_all() if fnmatchcase(found.name, pattern)]
+    everything = [*script.load_all(), *generated.scripts(240)]
+    scripts = [(number, found) for number, found in enumerate(everything) if fnmatchcase(found.name, pattern)]
     known = comparison.known()
     used = different = covered = 0
-    with tempfile.TemporaryDirectory() as folder, Clusters(Path(folder)) as clusters:
-        embedded, real = map(Player, clusters.start(EMBEDDED, NEWEST, crds=definitions.documents()))
-        for number, found in enumerate(scripts):
+    with tempfile.TemporaryDirectory() as folder, Clusters(Path(folder)) as clusters, Webhook() as webhook:
+        servers = clusters.start(EMBEDDED, NEWEST, crds=definitions.documents())
+        embedded, real = (Player(server, webhook.variables) for server in servers)
+        for number, found in scripts:
             all_found = comparison.differences(found, embedded, real, f"s-{number}")
             new = [one for one in all_found if not any(entry.covers(one) for entry in known)]
             covered += len(all_found) - len(new)

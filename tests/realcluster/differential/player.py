@@ -29,10 +29,10 @@ class Answer:
 
 
 class Player:
-    """A connection to ``server`` as its administrator."""
+    """A connection to ``server`` as its administrator. ``variables`` are there for every script."""
 
-    def __init__(self, server: Server) -> None:
-        self.server = server
+    def __init__(self, server: Server, variables: dict[str, str]) -> None:
+        self._variables = variables
         self._connection = http.client.HTTPSConnection(
             urlsplit(server.url).netloc, context=_context(server.kubeconfig), timeout=PATIENCE_SECONDS
         )
@@ -44,7 +44,7 @@ class Player:
         """The answers of the steps that are compared, in order. The namespace is made for the script and left."""
         made = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
         self._send("POST", "/api/v1/namespaces", {"content-type": "application/json"}, json.dumps(made))
-        variables = {"ns": namespace}
+        variables = {**self._variables, "ns": namespace}
         answers = []
         for step in script.steps:
             answer = self._settled(step, variables)

@@ -1,0 +1,48 @@
+"""Every script on both servers: no difference outside the written list, and nothing on the list that is not there."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.realcluster import table
+from tests.realcluster.clusters import EMBEDDED, NEWEST
+from tests.realcluster.differential import comparison, generated, script
+from tests.realcluster.differential.comparison import Known
+
+SCRIPTS = [*script.load_all(), *generated.scripts(240)]
+
+
+@pytest.fixture(scope="module")
+def known() -> list[Known]:
+    return comparison.known()
+
+
+@pytest.fixture(scope="module")
+def tally() -> Iterator[dict[str, object]]:
+    """What came of all scripts: how many were the same, which entries of the list were needed."""
+    found: dict[str, object] = {"same": 0, "played": 0, "used": set()}
+    yield found
+    told = f"{found['same']} of {found['played']} scripts the same"
+    for sort in (EMBEDDED, NEWEST):
+        table.put("differential", sort, told)
+
+
+@pytest.mark.parametrize(("number", "script"), list(enumerate(SCRIPTS)), ids=[script.name for script in SCRIPTS])
+def test_same_answers(number, script, players, known, tally):
+    found = comparison.differences(script, *players, f"s-{number}")
+    tally["played"] += 1
+    tally["used"] |= {entry for entry in known for one in found if entry.covers(one)}
+    new = [one for one in found if not any(entry.covers(one) for entry in known)]
+    assert not new, "\n".join(map(str, ["", *new]))
+    tally["same"] += 1
+
+
+def test_every_known_difference_still_shows(known, tally):
+    if tally["played"] < len(SCRIPTS):
+        return  # a part of the scripts was asked for
+    stale = [entry for entry in known if entry not in tally["used"]]
+    assert not stale, f"no longer different, take off {comparison.KNOWN.name}: {stale}"
+
+
+def test_there_are_at_least_four_hundred_scripts():
+    assert len({script.name for script in SCRIPTS}) == len(SCRIPTS) >= 400

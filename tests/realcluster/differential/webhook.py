@@ -1,0 +1,117 @@
+"""An admission webhook that both servers call: what it answers is told by the path."""
+
+import base64
+import json
+import ssl
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import trustme
+
+Review = dict[str, Any]
+
+
+def _allow(request: Review) -> Review:
+    return {"allowed": True}
+
+
+def _deny(request: Review) -> Review:
+    return {"allowed": False, "status": {"message": "not today", "code": 403}}
+
+
+def _deny_odd(request: Review) -> Review:
+    """A refusal with a code and reason of its own."""
+    return {"allowed": False, "status": {"message": "odd", "code": 422, "reason": "Invalid"}}
+
+
+def _deny_silently(request: Review) -> Review:
+    return {"allowed": False}
+
+
+def _warn(request: Review) -> Review:
+    return {"allowed": True, "warnings": ["mind the gap", 'with "quotes"']}
+
+
+def _label(request: Review) -> Review:
+    """Adds a label that tells operation, subresource and who asked."""
+    metadata = request["object"]["metadata"]
+    told = f"{request['operation']}-{request.get('subResource') or 'none'}"
+    patch = [] if metadata.get("labels") else [{"op": "add", "path": "/metadata/labels", "value": {}}]
+    patch.append({"op": "add", "path": "/metadata/labels/told", "value": told})
+    return {"allowed": True, "patchType": "JSONPatch", "patch": base64.b64encode(json.dumps(patch).encode()).decode()}
+
+
+def _break(request: Review) -> Review:
+    """A patch that does not apply."""
+    patch = [{"op": "remove", "path": "/nowhere/at/all"}]
+    return {"allowed": True, "patchType": "JSONPatch", "patch": base64.b64encode(json.dumps(patch).encode()).decode()}
+
+
+def _echo(request: Review) -> Review:
+    """Refuses, and says what it was sent."""
+    told = {name: request.get(name) for name in ("kind", "resource", "subResource", "name", "operation", "dryRun")}
+    told["object"] = bool(request.get("object"))
+    told["oldObject"] = bool(request.get("oldObject"))
+    told["options"] = (request.get("options") or {}).get("kind")
+    return {"allowed": False, "status": {"message": json.dumps(told, sort_keys=True)}}
+
+
+ANSWERS: dict[str, Callable[[Review], Review]] = {
+    "/allow": _allow,
+    "/deny": _deny,
+    "/deny-odd": _deny_odd,
+    "/deny-silently": _deny_silently,
+    "/warn": _warn,
+    "/label": _label,
+    "/break": _break,
+    "/echo": _echo,
+}
+
+
+class Webhook:
+    """Serves while the context lasts. Scripts write ``{webhook}`` for its URL and ``{ca}`` for its caBundle."""
+
+    def __enter__(self) -> "Webhook":
+        authority = trustme.CA()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert("127.0.0.1").configure_cert(context)
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+        self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, name="webhook", daemon=True)
+        self._thread.start()
+        self.variables = {
+            "webhook": f"https://127.0.0.1:{self._server.server_port}",
+            "ca": base64.b64encode(authority.cert_pem.bytes()).decode(),
+        }
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        review = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        decide = ANSWERS.get(self.path.partition("?")[0])
+        if decide is None:
+            self._answer(500, b"no such answer")
+            return
+        response = {"uid": review["request"]["uid"], **decide(review["request"])}
+        answer = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
+        self._answer(200, json.dumps(answer).encode())
+
+    def _answer(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Quiet."""
