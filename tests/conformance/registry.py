@@ -15,6 +15,7 @@ AREAS = {
     "fuzz": "tests.conformance.fuzz",
     "flavorassigner": "tests.conformance.flavorassigner",
     "queue": "tests.conformance.queue",
+    "scheduler": "tests.conformance.scheduler",
     "core": "tests.conformance.core",
 }
 """Folder name of a file -> the module whose ``RUNNERS`` maps patterns of file stems to functions."""

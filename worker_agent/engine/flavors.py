@@ -182,10 +182,9 @@ class _GroupScan:
         for index in range(start, len(group.flavors)):
             last = index
             flavor = group.flavors[index]
-            if self._left_out(resource, flavor):
-                continue
-            if self.allowed is not None and flavor not in self.allowed:
-                reasons.append(f"skipping flavor {flavor} due to WorkloadAllowedResourceFlavorAnnotation annotation")
+            skipped = self._skipped(resource, flavor)
+            if skipped:
+                reasons.append(f"skipping flavor {flavor} {skipped}")
                 continue
             choices, mode = self._try(group, flavor, requests, reasons)
             if self._stops(mode):
@@ -207,11 +206,16 @@ class _GroupScan:
             return modes.preferred(mode, best, self.queue.fungibility)
         return mode.preemption > best.preemption
 
-    def _left_out(self, resource: str, flavor: str) -> bool:
+    def _skipped(self, resource: str, flavor: str) -> str:
+        """Why a flavor is passed over without a look at it; empty when it is not."""
         nominated = self.request.nominated
-        if nominated is None:
-            return False
-        return self.first >= len(nominated) or nominated[self.first].get(resource) != flavor
+        if nominated is not None:
+            only = nominated[self.first].get(resource) if self.first < len(nominated) else None
+            if flavor != only:
+                return f"as it is not found in the nomination mapping for resource {resource}"
+        if self.allowed is not None and flavor not in self.allowed:
+            return "due to WorkloadAllowedResourceFlavorAnnotation annotation"
+        return ""
 
     def _try(
         self, group: ResourceGroup, flavor: str, requests: Requests, reasons: list[str]
