@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from worker_agent.api import timestamps
-from worker_agent.engine import nomination, ordering
+from worker_agent.engine import fair_sharing_tournament, nomination, ordering
 from worker_agent.engine.head import Head
 from worker_agent.engine.nomination import Entry, Outcome, Search
 from worker_agent.engine.plan import Plan
@@ -41,7 +41,7 @@ def run_cycle(
         nomination.nominate(entry, state, consulted, state.cycle, instant)
     processing = Processing(state, policy, consulted, instant)
     with state.trial():
-        for entry in in_order([e for e in entries if e.outcome is Outcome.NOMINATED], policy):
+        for entry in in_order([e for e in entries if e.outcome is Outcome.NOMINATED], state, policy):
             processing.process(entry)
     return processing.finish(entries)
 
@@ -54,6 +54,8 @@ def _entry(head: Head, state: ClusterState) -> Entry:
     return entry
 
 
-def in_order(entries: Sequence[Entry], policy: Policy) -> Iterator[Entry]:
+def in_order(entries: Sequence[Entry], state: ClusterState, policy: Policy) -> Iterator[Entry]:
     """The order in which entries take their room. An iterator, because a tournament looks at usage before each turn."""
+    if policy.fair_sharing:
+        return fair_sharing_tournament.order(entries, state, policy)
     return ordering.classical(entries, policy)

@@ -5,7 +5,7 @@ and it disappears with its last child (spec/engine 2.2). Edges follow the object
 a tree that holds a cycle is left as it was last summed up, and its queues are not listed for scheduling.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from worker_agent.engine import quota
 from worker_agent.engine.quota import CohortNode, QueueNode, Quota, QuotaNode
@@ -221,9 +221,11 @@ def lowest_subtree_that_fits(queue: QuotaNode, fr: FlavorResource, amount: int) 
     return height(top), False
 
 
-def lendable(cohort: QuotaNode, names: Iterable[FlavorResource] | None = None) -> dict[str, int]:
+def lendable(cohort: QuotaNode) -> dict[str, int]:
     """Per resource, over all flavors of the tree, the most this node could ever use (spec/engine 11.1)."""
-    result: dict[str, int] = {}
-    for fr in root_of(cohort).subtree if names is None else names:
-        result[fr[1]] = plus(result.get(fr[1], 0), quota.potential_available(cohort, fr))
-    return result
+    if cohort.lendable is None:
+        result: dict[str, int] = {}
+        for fr in root_of(cohort).subtree:
+            result[fr[1]] = plus(result.get(fr[1], 0), quota.potential_available(cohort, fr))
+        cohort.lendable = result
+    return cohort.lendable

@@ -37,7 +37,7 @@ NO_QUOTA: Final = Quota(0)
 class QuotaNode:
     """A ClusterQueue (leaf) or a Cohort; ``parent`` is None at a root."""
 
-    __slots__ = ("kept", "name", "parent", "potential", "quotas", "subtree", "usage")
+    __slots__ = ("kept", "lendable", "name", "parent", "potential", "quotas", "subtree", "usage")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -48,6 +48,8 @@ class QuotaNode:
         self.usage: Amounts = {}
         self.potential: Amounts = {}
         """Cache of ``potential_available``; emptied whenever the tree's quotas are summed up again."""
+        self.lendable: dict[str, int] | None = None
+        """Cache of ``hierarchy.lendable``; forgotten with ``potential``."""
 
     def nominal(self, fr: FlavorResource) -> int:
         return self.quotas.get(fr, NO_QUOTA).nominal
@@ -103,6 +105,7 @@ def sum_up(node: QuotaNode, children: list[QuotaNode]) -> None:
         if quota.lending_limit is not None
     }
     node.potential = {}
+    node.lendable = None
 
 
 def local_available(node: QuotaNode, fr: FlavorResource) -> int:

@@ -12,7 +12,7 @@ from worker_agent.engine import hierarchy
 from worker_agent.engine.assignment import Assignment
 from worker_agent.engine.modes import PreemptionMode
 from worker_agent.engine.policy import Policy
-from worker_agent.engine.preemption import classical_search, need
+from worker_agent.engine.preemption import classical_search, fair_search, need
 from worker_agent.engine.preemption.need import Need
 from worker_agent.engine.preemption.search import Preemptor, Simulation, Target
 from worker_agent.engine.resources import FlavorResource
@@ -58,4 +58,4 @@ class VictimSearch:
 
 def search_of(policy: Policy) -> VictimSearch:
     """A search for one cycle under this policy."""
-    return VictimSearch(classical_search.victims)
+    return VictimSearch(fair_search.victims if policy.fair_sharing else classical_search.victims)
