@@ -2,28 +2,31 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, Final
 
 import msgspec
 
+from hub.app import evaluators
 from hub.app.configuration import FederationConfiguration
 from hub.clusters.credentials import CLUSTER_PROFILES, Credential, CredentialSources
 from hub.clusters.remote_clients import RemoteClients
 from hub.clusters.worker_connection import ConnectionSettings, WorkerConnection, WorkerConnector, transport_of
+from hub.controllers import remote_events
 from hub.controllers.check_controller import CheckController
 from hub.controllers.cluster_controller import ClusterController
 from hub.controllers.dispatch_loop import DispatchLoop, DispatchSettings
 from hub.controllers.dispatch_turn import TurnMaker
 from hub.controllers.federation_objects import FederationObjects
 from hub.controllers.hub_applier import HubApplier
+from hub.controllers.incremental_dispatcher import IncrementalDispatcher
 from hub.controllers.orphan_collector import OrphanCollector
 from hub.controllers.remote_events import Listeners, RemoteEvents
 from hub.controllers.sync_controller import SyncController
 from hub.engine import sync_owner
-from hub.engine.remote_group import CAPACITY_AWARE
+from hub.engine.knowledge_event import KnowledgeEvent
+from hub.engine.remote_group import CAPACITY_AWARE, INCREMENTAL
 from hub.evaluation.evaluator import Evaluator
-from hub.evaluation.inline import InlineEvaluator
 from hub.metrics import HubMetrics
 from worker_agent.api import resource_type
 from worker_agent.api.dispatch_policy import DispatchPolicy
@@ -62,8 +65,8 @@ class Hub:
         self.agent = agent
         self.configuration = configuration
         self.metrics = metrics or HubMetrics()
-        self.evaluator = evaluator or InlineEvaluator(
-            agent.configuration.policy, agent.clock, threaded=configuration.threaded
+        self.evaluator = evaluator or evaluators.make(
+            configuration, agent.configuration.policy, agent.clock, self._replay
         )
         self._informers = [self._follow(resource, type_) for resource, type_ in FOLLOWED.items()]
         self._informers.append(self._follow_secrets())
@@ -152,10 +155,26 @@ class Hub:
                 group.create_task(self.checks.run(), name="admission checks")
                 group.create_task(self.sync.run(), name="workload synchronisation")
                 group.create_task(self.orphans.run(configuration.gc_interval), name="orphans")
-                if configuration.sync.dispatcher == CAPACITY_AWARE:
-                    group.create_task(self.dispatch.run(self._all_tried), name="dispatch")
+                for number, work in enumerate(self._dispatchers()):
+                    group.create_task(work, name=f"dispatch {number}")
         finally:
             await self.evaluator.close()
+
+    def _dispatchers(self) -> Iterator[Coroutine[Any, Any, None]]:
+        """AllAtOnce is part of the synchronisation, and any other name is somebody else's program."""
+        configuration = self.configuration
+        if configuration.sync.dispatcher == CAPACITY_AWARE:
+            yield self.dispatch.run(self._all_tried)
+        elif configuration.sync.dispatcher == INCREMENTAL:
+            dispatcher = IncrementalDispatcher(
+                self.objects,
+                self.applier,
+                configuration.sync,
+                self.agent.clock,
+                step_size=configuration.step_size,
+                keep_order=configuration.keep_config_order,
+            )
+            yield dispatcher.run()
 
     def _all_tried(self) -> bool:
         """Whether every worker has been reached, or found out of reach."""
@@ -167,6 +186,12 @@ class Hub:
 
     def _remote_event(self, cluster: str, resource: ResourceType, event: Any, raw: bytes) -> None:
         self.events(cluster, resource, event, raw)
+
+    def _replay(self, observe: Callable[[KnowledgeEvent], None]) -> None:
+        """Tell an evaluator that starts late all that the connections know."""
+        for link in self.clients.connected().values():
+            for event in remote_events.knowledge_of(link):
+                observe(event)
 
     def _lost(self, cluster: str) -> None:
         self.clusters.lost(cluster)

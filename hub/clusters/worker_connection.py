@@ -120,6 +120,14 @@ class WorkerConnection:
                 if document is not None:
                     yield document
 
+    def our_jobs(self, kinds: Iterable[JobKind]) -> Iterator[tuple[JobKind, Document]]:
+        """Jobs that bear our origin: the only ones that are followed."""
+        for kind in kinds:
+            for remote in self.watches.required[kind.resource].values():
+                document = self.job(kind, remote.metadata.key)
+                if document is not None:
+                    yield kind, document
+
     # What group_loading asks for.
 
     def workload(self, key: Key) -> Document | None:

@@ -47,7 +47,8 @@ class OrphanCollector:
                     log.warning("worker %s: orphans stay for now: %s", name, error)
 
     async def _collect(self, name: str, link: WorkerConnection) -> None:
-        holdings = Holdings(name, link.our_workloads(self._origin), link.job)
+        kinds = self._kinds.values()
+        holdings = Holdings(name, link.our_workloads(self._origin), link.job, link.our_jobs(kinds))
         found = orphans.collect(holdings, self._origin, self._lives, self._kinds)
         for job in found.jobs:
             try:

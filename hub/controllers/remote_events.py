@@ -1,6 +1,6 @@
 """Leads what happens on workers to whom it concerns: Workloads' synchronisation, and the evaluator's knowledge."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -72,7 +72,7 @@ class RemoteEvents:
 
     def opened(self, link: WorkerConnection) -> None:
         """All first lists are in; what could not be read is part of what is known."""
-        self._observe(KnowledgeEvent(link.name, UNREADABLE, raw=",".join(link.unknown).encode()))
+        self._observe(_unreadable(link))
 
     def _observe(self, event: KnowledgeEvent) -> None:
         self._evaluator.observe(event)
@@ -85,6 +85,20 @@ class RemoteEvents:
         if self._jobs.identifier_annotations:
             return annotation or label
         return label or (annotation if len(annotation) > LONGEST_LABEL_VALUE else "")
+
+
+def knowledge_of(link: WorkerConnection) -> Iterator[KnowledgeEvent]:
+    """Everything a connection knows, as the events that would tell it again."""
+    for resource, informer in link.watches.all():
+        if resource == WORKLOADS or resource in KNOWLEDGE:
+            keys = informer.keys()
+            for key in keys:
+                yield KnowledgeEvent(link.name, resource.plural, key.namespace, key.name, informer.raw(key))
+    yield _unreadable(link)
+
+
+def _unreadable(link: WorkerConnection) -> KnowledgeEvent:
+    return KnowledgeEvent(link.name, UNREADABLE, raw=",".join(link.unknown).encode())
 
 
 def _turned(event: Event[RemoteObject]) -> bool:

@@ -109,6 +109,9 @@ class WorkerView:
     def assume(self, workload: bytes, admission: Document, now: datetime) -> None:
         """Count the room as taken until the worker's own object shows it."""
         view = _workload_decoder.decode(workload)
+        known = self.state.rows.get(view.metadata.key)
+        if known is not None and known.phase != Phase.PENDING:
+            return
         row = workload_info.build(view, self.state.shapes)
         self.state.assume_admission(view, admission, now)
         self.nodes.commit(row.key, node_commitments.demands_of(row, admission), now)

@@ -15,8 +15,10 @@ class Evaluator(Protocol):
     account, in their order. Answers do not depend on how the work is spread.
     """
 
-    batch_size: int
-    """How many requests one call should bring: more save round trips, fewer save work that assumed room makes stale."""
+    @property
+    def batch_size(self) -> int:
+        """How many requests one call should bring: more save round trips, fewer save what assumed room makes stale."""
+        ...
 
     def observe(self, event: KnowledgeEvent) -> None: ...
 
