@@ -340,6 +340,7 @@ CELLS: Final[dict[str, Cells]] = {
     "Secret": lambda o, now: [_name(o), o.get("type", ""), len(o.get("data") or {}), _age(o, now)],
     "ServiceAccount": lambda o, now: [_name(o), _age(o, now)],
     "Lease": lambda o, now: [_name(o), get(o, "spec.holderIdentity", ""), _age(o, now)],
+    "RuntimeClass": lambda o, now: [_name(o), o.get("handler", ""), _age(o, now)],
     "MutatingWebhookConfiguration": lambda o, now: [_name(o), len(o.get("webhooks") or ()), _age(o, now)],
     "ValidatingWebhookConfiguration": lambda o, now: [_name(o), len(o.get("webhooks") or ()), _age(o, now)],
 }

@@ -11,7 +11,6 @@ Check = Callable[[Document, Document | None, str], Iterator[FieldError]]
 LABEL_NAMED: Final = frozenset({"Namespace"})
 DNS1035_NAMED: Final = frozenset({"Service"})
 PATH_NAMED: Final = frozenset({"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"})
-STANDARD_FINALIZERS: Final = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 LARGEST_SECRET: Final = 1024 * 1024
 HIGHEST_PRIORITY: Final = 1_000_000_000
 
@@ -28,7 +27,7 @@ def errors(kind: str, namespaced: bool, new: Document, old: Document | None, sub
 
 def _finalizer_errors(document: Document) -> Iterator[FieldError]:
     for index, name in enumerate(document["metadata"].get("finalizers") or ()):
-        if "/" not in name and name not in STANDARD_FINALIZERS:
+        if "/" not in name and name not in object_meta.STANDARD_FINALIZERS:
             words = "name is neither a standard finalizer name nor is it fully qualified"
             yield field_errors.invalid(f"metadata.finalizers[{index}]", name, words)
 

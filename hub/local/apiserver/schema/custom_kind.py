@@ -1,6 +1,6 @@
 """One version of a CRD, compiled: its nodes, validators, rules and columns."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -70,6 +70,8 @@ class CustomKind:
             errors += self._status_errors(new, old)
         else:
             errors += self.validator.errors(new, before)
+            errors += scale_path_errors(self.version, new, "specReplicasPath")
+        errors += scale_path_errors(self.version, new, "statusReplicasPath")
         repeats = list(list_types.errors(new, self.node))
         if repeats and (old is None or not any(list_types.errors(old, self.node))):
             errors += repeats
@@ -84,3 +86,23 @@ class CustomKind:
             return []
         before = old.get("status", MISSING) if old is not None else MISSING
         return self.status_validator.errors(new["status"], before, "status")
+
+
+def scale_path_errors(version: Mapping[str, Any], document: Document, name: str) -> Iterator[FieldError]:
+    """Complaints about the number a scale subresource stands for, if the version has one."""
+    path = ((version.get("subresources") or {}).get("scale") or {}).get(name)
+    if not path:
+        return
+    value: Any = document
+    for part in path.removeprefix(".").split("."):
+        if not isinstance(value, dict) or part not in value:
+            return
+        value = value[part]
+    if isinstance(value, bool) or not isinstance(value, int):
+        kind = {str: "string", float: "float64", bool: "bool", list: "[]interface {}"}.get(type(value), "<nil>")
+        words = f"{path} accessor error: {value} is of the type {kind}, expected int64"
+        yield field_errors.invalid(path, 0, words)
+    elif value < 0:
+        yield field_errors.invalid(path, value, "should be a non-negative integer")
+    elif value >= 2**31:
+        yield field_errors.invalid(path, value, f"should be less than or equal to {2**31 - 1}")

@@ -9,6 +9,7 @@ from worker_agent.api.document import Document
 
 NameRule = Callable[[str], Sequence[str]]
 IMMUTABLE: Final = "field is immutable"
+STANDARD_FINALIZERS: Final = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 MOST_ANNOTATION_BYTES: Final = 256 * 1024
 
 
@@ -113,3 +114,18 @@ def _owner_errors(owners: Sequence[Mapping[str, Any]]) -> Iterator[FieldError]:
                 words = 'Only one reference can have Controller set to true. Found "true" in references for'
                 yield field_errors.invalid(path, list(owners), f"{words} {controller} and {this}")
             controller = controller or this
+
+
+def finalizer_warnings(new: Document, old: Document | None) -> list[str]:
+    """Warnings about finalizers a write of a custom resource adds: names should carry a domain and a path."""
+    added = set((new.get("metadata") or {}).get("finalizers") or ())
+    added -= set(((old or {}).get("metadata") or {}).get("finalizers") or ())
+    warnings = []
+    for name in sorted(added):
+        place = f"metadata.finalizers: {field_errors.quote(name)}"
+        warnings += [f"{place}: {complaint}" for complaint in name_rules.label_key(name)]
+        if "/" not in name and name not in STANDARD_FINALIZERS:
+            path = " including a path (/)" if "." in name else ""
+            words = "to avoid accidental conflicts with other finalizer writers"
+            warnings.append(f"{place}: prefer a domain-qualified finalizer name{path} {words}")
+    return warnings
