@@ -1,10 +1,13 @@
-"""pytest-asyncio asks for the current event loop before its first test, which makes one that nobody closes; where the
-collector then finds it, an unrelated test fails with a ResourceWarning. So there is one, and it is closed at the end."""
+"""pytest-asyncio asks for the current event loop before its first test, which makes one that nobody closes. Where the
+collector then finds it, an unrelated test fails with a ResourceWarning. So there is one, closed at the end."""
 
 import asyncio
+import os
 from collections.abc import Iterator
 
 import pytest
+
+from tests import cluster_choice
 
 _LOOP = asyncio.new_event_loop()
 asyncio.set_event_loop(_LOOP)
@@ -14,3 +17,12 @@ asyncio.set_event_loop(_LOOP)
 def _close_first_loop() -> Iterator[None]:
     yield
     _LOOP.close()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--cluster", choices=cluster_choice.SORTS, help="Sort of cluster the integration suites run on.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if sort := config.getoption("--cluster"):
+        os.environ[cluster_choice.VARIABLE] = sort

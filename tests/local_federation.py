@@ -12,6 +12,7 @@ from pathlib import Path
 from hub.local.federation import Federation
 from hub.local.layout import Layout
 from hub.local.spec import Cluster, FederationSpec, NodeGroup
+from tests import cluster_choice
 
 KUBECTL = shutil.which("kubectl", path=str(Path(sys.prefix) / "bin")) or "kubectl"
 
@@ -26,8 +27,13 @@ def cluster(name: str, *groups: NodeGroup) -> Cluster:
 def running(
     spec: FederationSpec, folder: Path, manifests: Path | None = None, persistent: bool = False
 ) -> Iterator[Federation]:
-    """The federation of ``spec`` with its files in ``folder``; no manifests: clusters start empty."""
-    federation = Federation(spec, manifests or folder / "none", Layout(folder / "state"), persistent=persistent)
+    """The federation of ``spec`` with its files in ``folder``; no manifests: clusters start empty.
+
+    Its clusters are of the sort that ``--cluster`` names: embedded, or real control planes.
+    """
+    layout = Layout(folder / "state")
+    real = cluster_choice.use()
+    federation = Federation(spec, manifests or folder / "none", layout, persistent=persistent, real=real)
     try:
         asyncio.run(federation.up(lambda text: None))
         yield federation

@@ -15,13 +15,13 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from hub.cli import local_commands, output
-from hub.cli.local_commands import DEFAULT_STATE, ManifestFolder, StateFolder
+from hub.cli.local_commands import DEFAULT_STATE, ManifestFolder, Real, StateFolder
 from hub.cli.output import Format
 
 ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 
-def demo(
+def demo(  # noqa: PLR0913, PLR0917 - the command's own options
     jobs: Annotated[int, typer.Option(min=1, max=100_000, help="How many jobs to submit.")] = 30,
     keep: Annotated[
         bool, typer.Option("--keep", help="Leave the federation running and print how to reach it.")
@@ -29,6 +29,7 @@ def demo(
     timeout: Annotated[float, typer.Option(min=1, help="Seconds after which unfinished jobs count as failed.")] = 300,
     state: StateFolder = DEFAULT_STATE,
     manifests: ManifestFolder = None,
+    real: Real = False,
     output_format: Annotated[Format, typer.Option("--output", "-o", help="Output format.")] = Format.TABLE,
 ) -> None:
     """Run training jobs through a local federation and show where each ran and why.
@@ -46,7 +47,7 @@ def demo(
         output.fail(error, 2)
     if found.manager is None:
         output.fail(f"{folder / 'federation.yaml'}: manager: required by the demo", 2)
-    options = {"jobs": jobs, "keep": keep, "timeout": timeout, "state": state}
+    options = {"jobs": jobs, "keep": keep, "timeout": timeout, "state": state, "real": real}
     rows, unfinished = _run(found, folder, options)
     _report(rows, output_format)
     if unfinished:
@@ -60,7 +61,7 @@ def _run(found: Any, folder: Path, options: dict[str, Any]) -> tuple[list[Any], 
     from hub.local.layout import Layout  # noqa: PLC0415
 
     layout = Layout(options["state"].resolve())
-    federation = local.Federation(found, folder, layout)
+    federation = local.Federation(found, folder, layout, real=options["real"])
     reused = any(process.alive for process in local.existing(layout))
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -16,6 +16,10 @@ ManifestFolder = Annotated[
     Path | None,
     typer.Option("--manifests", help="Folder with federation.yaml, manager/, workers/ (default: the demo's)."),
 ]
+Real = Annotated[
+    bool,
+    typer.Option("--real", help="Real control planes (etcd, kube-apiserver, ...) from the folder KUBEBUILDER_ASSETS."),
+]
 DEFAULT_STATE = Path(".fedhub")
 
 
@@ -23,6 +27,7 @@ def up(
     state: StateFolder = DEFAULT_STATE,
     manifests: ManifestFolder = None,
     persistent: Annotated[bool, typer.Option(help="Keep objects in SQLite, so that a restart finds them.")] = False,
+    real: Real = False,
 ) -> None:
     """Start one manager and its workers on this machine and leave them running.
 
@@ -34,7 +39,7 @@ def up(
 
     folder = manifests or spec.shipped()
     try:
-        federation = Federation(spec.load(folder), folder, Layout(state.resolve()), persistent=persistent)
+        federation = Federation(spec.load(folder), folder, Layout(state.resolve()), persistent=persistent, real=real)
     except spec.SpecError as error:
         output.fail(error, 2)
     try:

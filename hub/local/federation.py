@@ -14,6 +14,7 @@ from hub.local import objects, processes, programs
 from hub.local.layout import Layout
 from hub.local.processes import Process
 from hub.local.programs import Program
+from hub.local.real import binaries
 from hub.local.spec import Cluster, FederationSpec, documents
 from worker_agent.api.resource_type import ADMISSION_CHECKS, CLUSTER_QUEUES, MULTIKUEUE_CLUSTERS, ResourceType
 from worker_agent.kube import kubeconfig, kubernetes_transport
@@ -23,6 +24,8 @@ from worker_agent.kube.clock import SystemClock
 Say = Callable[[str], None]
 
 START_TIMEOUT_SECONDS = 60.0
+REAL_START_TIMEOUT_SECONDS = 240.0
+"""Real control planes take 5 to 20 s of their own each, and turns on a machine with few cores."""
 
 
 class FederationError(RuntimeError):
@@ -38,14 +41,20 @@ class Federation:
     layout: Layout
     persistent: bool = False
     """Keep every cluster's objects in SQLite, so that its API server may be killed."""
+    real: bool = False
+    """Real control planes, from the folder KUBEBUILDER_ASSETS names, in place of the embedded API server."""
     programs: dict[str, Program] = field(default_factory=dict)
     running: dict[str, Process] = field(default_factory=dict)
 
     async def up(self, say: Say) -> None:
         """Starts everything and returns when jobs can be submitted. Raises FederationError; then call ``down``."""
         self._refuse_second()
-        self.programs = {program.name: program for program in programs.of(self.spec, self.layout, self.persistent)}
-        say(f"starting {len(self.spec.clusters)} API servers with simulated nodes")
+        self._refuse_missing()
+        module = programs.REAL_CLUSTER if self.real else programs.EMBEDDED_CLUSTER
+        made = programs.of(self.spec, self.layout, self.persistent, module)
+        self.programs = {program.name: program for program in made}
+        what = "real control planes" if self.real else "API servers"
+        say(f"starting {len(self.spec.clusters)} {what} with simulated nodes")
         await self._start([name for name in self.programs if _is_cluster(name)])
         programs.write_kubeconfig(self.spec, self.layout)
         say("starting the hub and an agent for each worker")
@@ -73,6 +82,13 @@ class Federation:
             raise FederationError(
                 f"a federation already runs in {self.layout.root} ({', '.join(alive)}); stop it with: fedhub down"
             )
+
+    def _refuse_missing(self) -> None:
+        if self.real:
+            try:
+                binaries.find()
+            except binaries.BinariesError as error:
+                raise FederationError(str(error)) from None
 
     async def _start(self, names: list[str]) -> None:
         for name in names:
@@ -108,18 +124,19 @@ class Federation:
         await self._until(all_active, f"some {resource.plural} are not Active", program)
 
     async def _until(self, condition: Callable[[], Awaitable[bool]], problem: str, program: str) -> None:
-        """Waits for ``condition``; the program's end or START_TIMEOUT_SECONDS is a FederationError naming its log."""
+        """Waits for ``condition``; the program's end, or no end of waiting, is a FederationError naming its log."""
         pause = 0.02
         waited = 0.0
+        patience = REAL_START_TIMEOUT_SECONDS if self.real else START_TIMEOUT_SECONDS
         while not await condition():
             process = self.running.get(program)
             if process is not None and not process.alive:
                 raise FederationError(
                     f"{program} ended during the start; its last words: {tail(self.layout.log(program))}"
                 )
-            if waited > START_TIMEOUT_SECONDS:
+            if waited > patience:
                 log = self.layout.log(program)
-                raise FederationError(f"{problem} after {START_TIMEOUT_SECONDS:g} s; see {log}: {tail(log)}")
+                raise FederationError(f"{problem} after {patience:g} s; see {log}: {tail(log)}")
             await asyncio.sleep(pause)
             waited += pause
             pause = min(pause * 1.5, 0.25)

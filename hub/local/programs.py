@@ -30,17 +30,26 @@ class Program:
     ready: Callable[[], Awaitable[bool]]
 
 
-def of(spec: FederationSpec, where: Layout, persistent: bool) -> Iterator[Program]:
-    """Every program of the federation, clusters first; writes their settings files on the way."""
+EMBEDDED_CLUSTER = "hub.local.cluster_process"
+REAL_CLUSTER = "hub.local.real.cluster_process"
+
+
+def of(
+    spec: FederationSpec, where: Layout, persistent: bool, cluster_module: str = EMBEDDED_CLUSTER
+) -> Iterator[Program]:
+    """Every program of the federation, clusters first; writes their settings files on the way.
+
+    ``cluster_module`` runs one cluster: both that there are read the same configuration and keep the same promise.
+    """
     for cluster in spec.clusters:
-        yield _cluster(cluster, where, persistent)
+        yield _cluster(cluster, where, persistent, cluster_module)
     if spec.manager:
         yield _controller(HUB, "hub.cli", spec.manager, where)
     for worker in spec.workers:
         yield _controller(f"{AGENT}-{worker.name}", "worker_agent.cli", worker, where)
 
 
-def _cluster(cluster: Cluster, where: Layout, persistent: bool) -> Program:
+def _cluster(cluster: Cluster, where: Layout, persistent: bool, module: str) -> Program:
     path = where.cluster_configuration(cluster.name)
     (port,) = layout.free_ports(1)
     folder = where.cluster(cluster.name)
@@ -62,7 +71,7 @@ def _cluster(cluster: Cluster, where: Layout, persistent: bool) -> Program:
     async def ready() -> bool:
         return where.cluster_kubeconfig(cluster.name).exists() and await _listens(port)
 
-    return Program(f"{CLUSTER}-{cluster.name}", ["-m", "hub.local.cluster_process", str(path)], ready)
+    return Program(f"{CLUSTER}-{cluster.name}", ["-m", module, str(path)], ready)
 
 
 def _controller(name: str, module: str, cluster: Cluster, where: Layout) -> Program:

@@ -1,9 +1,6 @@
 """API servers for tests that are not coroutines: embedded or real, on an event loop in a thread of its own."""
 
 import asyncio
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
@@ -15,12 +12,8 @@ from hub.local.apiserver import kubeconfig_files, serve
 from hub.local.apiserver.serve import RunningServer, ServerConfig
 from hub.local.real import binaries, control_plane
 from hub.local.real.control_plane import ControlPlane, ControlPlaneConfig
+from tests.cluster_choice import EMBEDDED, built
 from worker_agent.api.document import Document
-
-EMBEDDED = "embedded"
-OLDEST = "oldest"
-NEWEST = "1.36.3"
-SORTS = (EMBEDDED, OLDEST, NEWEST)
 
 T = TypeVar("T")
 
@@ -82,19 +75,3 @@ class Clusters:
 
     def _finish(self, work: Coroutine[Any, Any, T]) -> T:
         return self._begin(work).result()
-
-
-def built(version: str) -> Path:
-    """The folder of the programs of this release, built where it is not there; says on stderr what it does."""
-    script = Path(__file__).parents[2] / "scripts" / "build-test-cluster"
-    environment = dict(os.environ)
-    if version != NEWEST:
-        environment.pop(binaries.VARIABLE, None)  # it names one release
-    done = subprocess.run(
-        [sys.executable, str(script), "--version", version],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment,
-        check=True,
-    )
-    return Path(done.stdout.strip())

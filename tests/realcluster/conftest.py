@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.cluster_choice import EMBEDDED, NEWEST
 from tests.realcluster import table
-from tests.realcluster.clusters import EMBEDDED, NEWEST, Clusters, Server
+from tests.realcluster.clusters import Clusters, Server
 from tests.realcluster.differential import definitions
 from tests.realcluster.differential.player import Player
 from tests.realcluster.differential.webhook import Webhook

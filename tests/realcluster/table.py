@@ -1,6 +1,6 @@
 """The table that ``scripts/test realcluster`` ends with: a row per suite, a column per sort of cluster."""
 
-from tests.realcluster.clusters import SORTS
+from tests.cluster_choice import SORTS
 
 _cells: dict[tuple[str, str], str] = {}
 

@@ -5,7 +5,8 @@ import tempfile
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from tests.realcluster.clusters import EMBEDDED, NEWEST, Clusters
+from tests.cluster_choice import EMBEDDED, NEWEST
+from tests.realcluster.clusters import Clusters
 from tests.realcluster.differential import comparison, definitions, generated, script
 from tests.realcluster.differential.player import Player
 from tests.realcluster.differential.webhook import Webhook

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.cluster_choice import EMBEDDED, NEWEST
 from tests.realcluster import table
-from tests.realcluster.clusters import EMBEDDED, NEWEST
 from tests.realcluster.differential import comparison, generated, script
 from tests.realcluster.differential.comparison import Known
 
