@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
+import math
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Protocol
 
 from hub.local.apiserver import failure
@@ -22,6 +23,7 @@ _logger = logging.getLogger(__name__)
 _BOOKMARK_SECONDS = 60.0
 _WATCH_SECONDS = 1800.0
 """A watch without timeoutSeconds ends after this and up to as much again (apiserver: minRequestTimeout)."""
+_ALIVE_SECONDS = 15.0
 _READS = frozenset({"GET", "HEAD"})
 
 
@@ -116,8 +118,11 @@ class ApiServer:
         finally:
             self._cleaning = None
 
-    async def frames(self, watch: Watch) -> AsyncIterator[bytes]:
-        """The watch's frames as they come, several in one piece, until its time is over."""
+    async def frames(self, watch: Watch, alive: Callable[[], bool] | None = None) -> AsyncIterator[bytes]:
+        """The watch's frames as they come, several in one piece, until its time is over.
+
+        ``alive`` says whether the reader is still there; it is asked now and then while nothing happens.
+        """
         loop = asyncio.get_running_loop()
         seconds = watch.timeout or _WATCH_SECONDS * (1 + random.random())
         end = loop.time() + seconds
@@ -127,7 +132,7 @@ class ApiServer:
             if frames:
                 yield b"".join(frames)
             now = loop.time()
-            if watch.ended or self._stopping or now >= end:
+            if watch.ended or self._stopping or now >= end or (alive is not None and not alive()):
                 return
             if frames:
                 continue  # what was committed while the reader was busy woke nobody
@@ -135,7 +140,9 @@ class ApiServer:
                 bookmark = now + _BOOKMARK_SECONDS
                 yield watch.bookmark()
                 continue
-            await self._change(watch.store, min(end, bookmark) - now)
+            await self._change(
+                watch.store, min(end, bookmark, math.inf if alive is None else now + _ALIVE_SECONDS) - now
+            )
 
     async def _change(self, store: str, seconds: float) -> None:
         """Wait for a commit to the collection, at most so long."""

@@ -7,12 +7,14 @@ from hub.local.apiserver.answer import Answer
 from hub.local.apiserver.call import Steps
 from hub.local.apiserver.core import Core
 from hub.local.apiserver.identity import AUTHENTICATED, MASTERS, Identity
+from hub.local.apiserver.resources import CRDS
 from hub.local.apiserver.store import encode
 from worker_agent.api.document import Document
 from worker_agent.kube.transport import Request
 
 SELF = Identity("system:apiserver", (MASTERS, AUTHENTICATED))
 _HEADERS = {"content-type": "application/json", "accept": "application/json", "user-agent": "kube-apiserver/v1.36.3"}
+_CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 PRIORITY_CLASSES = (
     ("system-cluster-critical", 2_000_000_000, "Used for system critical pods that must run in the cluster."),
@@ -43,12 +45,11 @@ def requests(crds: Sequence[Document]) -> list[Request]:
             "type": "ClusterIP",
         },
     }
-    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     return [
         *namespaces,
         *classes,
         _create("/api/v1/namespaces/default/services", service),
-        *(_create(path, crd) for crd in crds),
+        *(_create(_CRD_PATH, crd) for crd in crds),
     ]
 
 
@@ -66,6 +67,21 @@ def fill(core: Core, crds: Sequence[Document], now: datetime) -> None:
         finished = _finish(core.handle(request, SELF, now))
         if finished.status not in (201, 409):
             raise ValueError(f"cannot set up {request.path}: {finished.body.decode()}")
+
+
+def renew(core: Core, crds: Sequence[Document], now: datetime) -> None:
+    """Bring definitions kept on disk up to date with those of this program. Raises ValueError as ``fill`` does."""
+    for crd in crds:
+        name = crd["metadata"]["name"]
+        stored = core.state.get(CRDS, "", name)
+        if stored is None:
+            request = _create(_CRD_PATH, crd)
+        else:
+            kept = stored.document()
+            request = Request("PUT", f"{_CRD_PATH}/{name}", (), _HEADERS, encode({**crd, "metadata": kept["metadata"]}))
+        finished = _finish(core.handle(request, SELF, now))
+        if finished.status not in (200, 201):
+            raise ValueError(f"cannot bring {name} up to date: {finished.body.decode()}")
 
 
 def _finish(steps: Steps) -> Answer:

@@ -77,7 +77,7 @@ class HttpFront:
             response.headers.add(name, value)
         response.enable_chunked_encoding()
         await response.prepare(incoming)
-        frames = self._server.frames(watch)
+        frames = self._server.frames(watch, lambda: _connected(incoming))
         try:
             async for piece in frames:
                 await response.write(piece)
@@ -88,6 +88,11 @@ class HttpFront:
         finally:
             await frames.aclose()  # type: ignore[attr-defined]  # an async generator
         return response
+
+
+def _connected(incoming: web.BaseRequest) -> bool:
+    """aiohttp does not tell a handler that waits that its client went away."""
+    return incoming.transport is not None and not incoming.transport.is_closing()
 
 
 async def _body(incoming: web.BaseRequest) -> bytes | None:

@@ -41,8 +41,9 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default"
 class ServerConfig:
     """``data_dir`` holds the CA, kubeconfigs and, with ``persist``, the objects. Port 0 takes a free one.
 
-    ``tokens`` maps bearer tokens to (user, groups). ``crds`` are installed at the first start. ``service_map`` maps
-    "namespace/name" of a Service that webhooks name to the base URL to call, such as "https://127.0.0.1:9443".
+    ``tokens`` maps bearer tokens to (user, groups). ``crds`` are installed at the start, and brought up to date at
+    every later one. ``service_map`` maps "namespace/name" of a Service that webhooks name to the base URL to call,
+    such as "https://127.0.0.1:9443".
     """
 
     data_dir: Path
@@ -108,9 +109,11 @@ async def start(config: ServerConfig, clock: Clock | None = None, schemas: Schem
     services = {_service_key(name): url for name, url in config.service_map.items()}
     webhooks = WebhookClient(services)
     server = ApiServer(core, clock, webhooks, log)
-    if not version:
+    if version:
+        bootstrap.renew(core, config.crds, clock.now())
+    else:
         bootstrap.fill(core, config.crds, clock.now())
-        await server.settle()
+    await server.settle()
     server.cleaner.resume(state)
     server.clean()
     ca = Authority.load(config.data_dir)

@@ -68,6 +68,17 @@ async def test_custom_kinds_and_selectable_fields_are_back(config: ServerConfig)
     await second.stop()
 
 
+async def test_definitions_of_the_configuration_are_renewed(tmp_path: Path) -> None:
+    first = await running(ServerConfig(tmp_path, persist=True, crds=[crd()]))
+    await first.stop()
+    renewed = crd(additionalPrinterColumns=[{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}])
+    second = await running(ServerConfig(tmp_path, persist=True, crds=[renewed, crd("gears", "Gear")]))
+    _, kept = await ask(second, "GET", f"{CRDS}/widgets.example.com")
+    assert "additionalPrinterColumns" in kept["spec"]["versions"][0]  # type: ignore[index]
+    assert (await ask(second, "GET", "/apis/example.com/v1/gears"))[0] == 200
+    await second.stop()
+
+
 async def test_deletion_under_way_is_finished_after_a_restart(config: ServerConfig) -> None:
     first = await running(config)
     _, made = await ask(first, "POST", CONFIG_MAPS, config_map("owner"))
