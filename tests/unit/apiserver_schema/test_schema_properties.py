@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hub.local.apiserver.schema import field_set, json_merge, typed_values
+from hub.local.apiserver.schema import field_set, json_merge, typed_comparison, typed_values
 from tests.unit.apiserver_schema.things import THING, apply, config, thing, things
 
 WORDS = st.sampled_from(["a", "b", "c", "d"])
@@ -68,7 +68,7 @@ def test_what_is_applied_stands_in_the_result(first, second):
 
 @given(SPECS, SPECS)
 def test_a_comparison_names_nothing_twice(first, second):
-    result = typed_values.compare(thing(**first), thing(**second), things().schema(THING))
+    result = typed_comparison.compare(thing(**first), thing(**second), things().schema(THING))
     for left, right in (
         (result.added, result.removed),
         (result.added, result.modified),

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import msgspec
 
-from hub.local.apiserver.schema import field_set, managed_fields, typed_values
+from hub.local.apiserver.schema import field_set, managed_fields, typed_check, typed_comparison, typed_values
 from hub.local.apiserver.schema.field_set import FieldSet
 from hub.local.apiserver.schema.managed_fields import APPLY, UPDATE, ManagerKey, Managers, Owned
 from hub.local.apiserver.schema.node import Node
-from hub.local.apiserver.schema.typed_values import Comparison
+from hub.local.apiserver.schema.typed_comparison import Comparison
 from worker_agent.api.document import Document
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
@@ -121,7 +121,7 @@ def apply(
 
 def _check_applied(applied: Document, typing: Typing) -> None:
     try:
-        typed_values.check(applied, typing.node)
+        typed_check.check(applied, typing.node)
     except typed_values.TypeMismatch as problem:
         metadata = applied.get("metadata") or {}
         place = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
@@ -181,7 +181,7 @@ def _settle(old: Document, new: Document, typing: Typing, managers: Managers, ke
 
 
 def compared(old: Document, new: Document, typing: Typing) -> Comparison:
-    return typed_values.compare(old, new, typing.node).without(typing.ignored)
+    return typed_comparison.compare(old, new, typing.node).without(typing.ignored)
 
 
 def _settle_compared(
@@ -205,7 +205,7 @@ def _settle_compared(
                 node = typing.node_of(owned.api_version)
             except MissingVersion:
                 continue
-            comparison = comparisons[owned.api_version] = typed_values.compare(old, new, node)
+            comparison = comparisons[owned.api_version] = typed_comparison.compare(old, new, node)
         touched = field_set.union(comparison.modified, comparison.added)
         contested = field_set.intersection(owned.fields, touched) if touched else {}
         if contested:
@@ -241,7 +241,7 @@ def _raise_unless_last_applied(conflict: ApplyConflict, live: Document, typing: 
 def _same_valued(fields: FieldSet, document: Document, live: Document, typing: Typing) -> FieldSet:
     """The fields of the last applied document that still have its values in the live object."""
     merged = typed_values.merge(live, document, typing.node)
-    comparison = typed_values.compare(live, merged, typing.node)
+    comparison = typed_comparison.compare(live, merged, typing.node)
     return field_set.difference(fields, field_set.union(comparison.modified, comparison.added))
 
 
