@@ -89,6 +89,7 @@ class EngineWork:
         self._flush_seconds = 0.0
         self._cycles_since_flush = 0
         self._last_outcome: Any = None
+        self._published = False
 
     def step(self, messages: deque[Message]) -> float | None:
         """Take all messages, then run at most one cycle. Returns the seconds to wait; None: until a message."""
@@ -104,7 +105,7 @@ class EngineWork:
             self._cycles_since_flush = 0
         if taken or flushed:
             self._backoff, self._last_outcome = 0.0, None
-        wait = self._cycle()
+        wait = self._cycle(news=bool(taken) or flushed or not self._published)
         return self._earliest(wait)
 
     def _batch(self) -> float:
@@ -154,11 +155,16 @@ class EngineWork:
         else:
             ask.answer(result, None)
 
-    def _cycle(self) -> float | None:
-        """One cycle when there is something to try; the pause after it, None to wait for a message."""
+    def _cycle(self, news: bool) -> float | None:
+        """One cycle when there is something to try; the pause after it, None to wait for a message.
+
+        Without ``news`` and without heads the state is the one of the last view: readers that ask what they read
+        anew whenever a view appears would otherwise keep each other awake.
+        """
         heads = self._state.heads(self._clock.now())
         if not heads:
-            self._publish()
+            if news:
+                self._publish()
             return None
         started = self._clock.monotonic()
         plan = cycle.run_cycle(self._state, heads, self._policy, self._clock.now())
@@ -167,8 +173,8 @@ class EngineWork:
             self._flush_seconds += seconds
         self._cycles_since_flush += 1
         self.cycles += 1
-        self._publish()
         self._on_plan(plan, seconds)
+        self._publish()
         if plan.progressed:
             self._backoff, self._last_outcome = 0.0, None
             return 0.0
@@ -184,6 +190,7 @@ class EngineWork:
         return self._backoff
 
     def _publish(self) -> None:
+        self._published = True
         self._on_view(self._state.publish(self._clock.now()))
 
     def _earliest(self, wait: float | None) -> float | None:

@@ -210,3 +210,12 @@ async def test_question_that_fails_fails_for_the_asker_only():
     assert await engine.ask(lambda state, policy, now: "well") == "well"
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
+
+
+def test_question_at_rest_publishes_no_view():
+    views = []
+    work = EngineWork(ClusterState(DEFAULT), DEFAULT, SystemClock(), on_view=views.append)
+    work.step(deque())
+    assert len(views) == 1
+    work.step(deque([Ask(lambda state, policy, now: None, lambda result, error: None)]))
+    assert len(views) == 1
