@@ -5,7 +5,7 @@ outcome of a write is unknown the object is read again until it tells, so that q
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
@@ -14,7 +14,6 @@ from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.engine_messages import Forget, Message
 from worker_agent.controllers.known_objects import KnownObjects
 from worker_agent.engine import admission_checks, reservation, scheduling_writes
-from worker_agent.engine.intents import Intent
 from worker_agent.engine.plan import Admit, Plan, Preempt, Requeue, Step
 from worker_agent.engine.reservation import Observability
 from worker_agent.kube.client import Client
@@ -47,13 +46,17 @@ class PlanWriter:
         self._post = post
         self._clock = clock
         self._steps: dict[Key, Step] = {}
+        self._preemptions: dict[Key, Preempt] = {}
+        """Kept apart: a victim's own admission may still be on its way, and comes first."""
         self._doubtful: set[Key] = set()
         self.controller: Controller[Key] = Controller("scheduler", self._write, workers=WORKERS, clock=clock)
 
     def take(self, plan: Plan) -> None:
         """Of several decisions about one Workload the newest counts; an admission stands until it is written."""
         for step in plan:
-            if not isinstance(self._steps.get(step.key), Admit):
+            if isinstance(step, Preempt):
+                self._preemptions[step.key] = step
+            elif not isinstance(self._steps.get(step.key), Admit):
                 self._steps[step.key] = step
             self.controller.enqueue(step.key)
 
@@ -62,11 +65,12 @@ class PlanWriter:
 
     @property
     def idle(self) -> bool:
-        return not self._steps and self.controller.idle
+        return not self._steps and not self._preemptions and self.controller.idle
 
     async def _write(self, key: Key) -> float | None:
         async with self._known.turns.turn([(WORKLOADS, key)]):
             await self._write_in_turn(self._steps.pop(key, None))
+            await self._preempt(self._preemptions.pop(key, None))
         return None
 
     async def _write_in_turn(self, step: Step | None) -> None:
@@ -74,8 +78,6 @@ class PlanWriter:
             await self._admit(step)
         elif isinstance(step, Requeue):
             await self._requeue(step)
-        elif isinstance(step, Preempt):
-            await self._preempt(step)
 
     async def _admit(self, step: Admit) -> None:
         try:
@@ -113,6 +115,7 @@ class PlanWriter:
 
     def _forget(self, step: Admit) -> None:
         self._doubtful.discard(step.key)
+        self._preemptions.pop(step.key, None)
         self._post(Forget(step.key))
 
     def _required_checks(self, step: Admit) -> frozenset[str]:
@@ -129,26 +132,30 @@ class PlanWriter:
         if workload is None or not scheduling_writes.still_waits(workload):
             return
         intents = scheduling_writes.requeue(workload, step, self._observability, self._clock.now())
-        await self._apply(step, intents)
-
-    async def _preempt(self, step: Preempt) -> None:
-        victim = self._known.document(WORKLOADS, step.key)
-        if victim is None or not reservation.has_quota(victim):
-            return
-        intents = scheduling_writes.preempt(victim, step, self._clock.now())
-        preemptor = self._known.document(WORKLOADS, step.preemptor)
-        if intents and preemptor is not None:
-            intents.append(scheduling_writes.preemptor_event(preemptor, victim, step))
-        await self._apply(step, intents)
-
-    async def _apply(self, step: Step, intents: Sequence[Intent]) -> None:
-        """A failed write is tried again on the newest object, unless a newer decision has come."""
         try:
             await self._applier.apply_in_turn(intents)
         except NotFound:
             return
         except BaseException:
+            # Tried again on the newest object, unless a newer decision has come.
             self._steps.setdefault(step.key, step)
+            raise
+
+    async def _preempt(self, step: Preempt | None) -> None:
+        """Evict a victim. The engine waits for this eviction to show, so it is tried until it is written."""
+        victim = None if step is None else self._known.document(WORKLOADS, step.key)
+        if step is None or victim is None or not reservation.has_quota(victim):
+            return
+        intents = scheduling_writes.preempt(victim, step, self._clock.now())
+        preemptor = self._known.document(WORKLOADS, step.preemptor)
+        if intents and preemptor is not None:
+            intents.append(scheduling_writes.preemptor_event(preemptor, step))
+        try:
+            await self._applier.apply_in_turn(intents)
+        except NotFound:
+            return
+        except BaseException:
+            self._preemptions.setdefault(step.key, step)
             raise
 
 

@@ -38,6 +38,10 @@ class Preempt:
     reason: str
     message: str
     cluster_queue: str
+    priorities: str = ""
+    """Of both workloads: ends the message of the event on the victim."""
+    preemptor_story: str = ""
+    """Message of the event on the preemptor."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,15 @@ from collections.abc import Iterable
 
 from worker_agent.api import names
 from worker_agent.api.meta import Key
-from worker_agent.engine import admission, conditions, hierarchy, nomination, quota, resources
+from worker_agent.engine import admission, conditions, nomination, quota, resources
 from worker_agent.engine.assignment import Assignment
 from worker_agent.engine.cluster_queue import ClusterQueueRow
 from worker_agent.engine.flavors import FlavorRequest
 from worker_agent.engine.modes import Mode
 from worker_agent.engine.nomination import Entry, Outcome, Search
-from worker_agent.engine.plan import Admit, Plan, Preempt, Requeue, Step
+from worker_agent.engine.plan import Admit, Plan, Requeue, Step
 from worker_agent.engine.policy import Policy
-from worker_agent.engine.preemption import messages
+from worker_agent.engine.preemption import issue
 from worker_agent.engine.preemption.search import Preemptor, Target
 from worker_agent.engine.quota import NO_QUOTA
 from worker_agent.engine.requeue_reason import RequeueReason
@@ -163,18 +163,14 @@ class Processing:
         entry.scan = None
         text = f"{entry.message}. Pending the preemption of {len(entry.targets)} workload(s)"
         entry.refuse(text, names.WAITING_FOR_PREEMPTED_WORKLOADS, RequeueReason.PENDING_PREEMPTION)
-        preemptor_path = hierarchy.path(queue.node)
-        for target in entry.targets:
-            if target.row.evicted:
-                continue
-            victim_path = hierarchy.path(self._state.cluster_queues[target.row.reserved_in].node)
-            message = messages.preempted(entry.row, target.reason, preemptor_path, victim_path)
-            self._steps.append(Preempt(target.row.key, entry.row.key, target.reason, message, target.row.reserved_in))
+        self._steps.extend(issue.steps(entry.row, queue, entry.targets, self._state))
 
     # -- after the trial -------------------------------------------------------------------------------------------
 
     def finish(self, entries: list[Entry]) -> Plan:
         """Assume what was admitted, give the other heads back, and put it all in words."""
+        for step in self._steps:
+            self._state.expect_eviction(step.key)
         for entry in entries:
             if entry.outcome is Outcome.ASSUMED and entry.queue is not None and entry.assignment is not None:
                 self._steps.append(self._admit(entry, entry.queue, entry.assignment))

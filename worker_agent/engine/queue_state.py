@@ -38,6 +38,8 @@ class QueueState:
         self.cluster_queues: dict[str, ClusterQueueRow] = {}
         self.local_queues: dict[Key, LocalQueueRow] = {}
         self.pending: dict[str, PendingQueue] = {}
+        self.evicting: dict[Key, str] = {}
+        """Victims (with their UID) whose eviction was decided and does not show yet."""
         self._activities: dict[str, Activity] = {}
         self._changed: set[str] = set()
 

@@ -62,17 +62,12 @@ def preempt(victim: Document, step: Preempt, now: datetime) -> list[Intent]:
     draft = StatusDraft(victim, now)
     draft.set(names.PREEMPTED, True, step.reason, step.message)
     evicted = eviction.evict(draft, names.EVICTED_PREEMPTED, step.message)
-    return [*draft.intents(), _event(victim, names.PREEMPTED, step.message), evicted]
+    return [*draft.intents(), _event(victim, names.PREEMPTED, f"{step.message}; {step.priorities}"), evicted]
 
 
-def preemptor_event(preemptor: Document, victim: Document, step: Preempt) -> RecordEvent:
+def preemptor_event(preemptor: Document, step: Preempt) -> RecordEvent:
     """What the preemptor's own story says about a victim."""
-    uid = (victim.get("metadata") or {}).get("uid", "") or "UNKNOWN"
-    message = (
-        f"Preempted workload {step.key} (UID: {uid}) in ClusterQueue {step.cluster_queue}; "
-        f"preemptor effective priority: {_priority(preemptor)}; preemptee effective priority: {_priority(victim)}"
-    )
-    return _event(preemptor, "PreemptedWorkload", message)
+    return _event(preemptor, "PreemptedWorkload", step.preemptor_story)
 
 
 def queued_since(workload: Document) -> datetime:
@@ -81,10 +76,6 @@ def queued_since(workload: Document) -> datetime:
         return workload_status.since(workload, names.REQUEUED)
     created = (workload.get("metadata") or {}).get("creationTimestamp")
     return timestamps.parse(created) if created else timestamps.ZERO
-
-
-def _priority(workload: Document) -> int:
-    return int((workload.get("spec") or {}).get("priority") or 0)
 
 
 def _event(workload: Document, reason: str, message: str, type_: str = "Normal") -> RecordEvent:

@@ -117,6 +117,8 @@ class ClusterState(QueueState):
             self.delete_workload(old.key, now)
             old = None
         phase = conditions.phase(workload)
+        if phase not in _HOLDING or conditions.is_evicted(workload):
+            self._eviction_shows(workload.metadata.key, old)
         if phase == Phase.GONE:
             if old is not None:
                 self._remove(old)
@@ -169,7 +171,16 @@ class ClusterState(QueueState):
         self._know(row)
         self._hold(row)
 
+    def expect_eviction(self, key: Key) -> None:
+        """The victim of a plan: no other plan evicts it again until its object shows what became of it."""
+        self.evicting[key] = self.rows[key].uid
+
+    def _eviction_shows(self, key: Key, old: WorkloadRow | None) -> None:
+        if old is None or not old.assumed:
+            self.evicting.pop(key, None)
+
     def _remove(self, row: WorkloadRow) -> None:
+        self.evicting.pop(row.key, None)
         self._withdraw(row)
         if row.phase in _HOLDING:
             self._release(row)
@@ -320,6 +331,7 @@ class ClusterState(QueueState):
         row = self.rows.get(key)
         if row is None or not row.assumed:
             return
+        self.evicting.pop(key, None)
         self._release(row)
         if not row.observed:
             self._unlist(row)

@@ -1,4 +1,4 @@
-"""What a preempted workload is told (spec/engine 13.1). Tools match on these texts."""
+"""What is said about a preemption (spec/engine 13.1). Tools match on these texts."""
 
 from typing import Final
 
@@ -20,3 +20,19 @@ def preempted(preemptor: WorkloadRow, reason: str, preemptor_path: str, preempte
         f"Preempted to accommodate a workload (UID: {preemptor.uid or 'UNKNOWN'}, JobUID: {job_uid or 'UNKNOWN'}) "
         f"due to {_CAUSES.get(reason, 'UNKNOWN')}; preemptor path: {preemptor_path}; preemptee path: {preemptee_path}"
     )
+
+
+def priorities(preemptor: WorkloadRow, victim: WorkloadRow) -> str:
+    """Why the one outranks the other, for the events of both."""
+    return f"preemptor effective priority: {_priority(preemptor)}; preemptee effective priority: {_priority(victim)}"
+
+
+def preemptor_story(victim: WorkloadRow, told_priorities: str) -> str:
+    """The event on the preemptor."""
+    key = str(victim.key).removeprefix("/")
+    return f"Preempted workload {key} (UID: {victim.uid}) in ClusterQueue {victim.reserved_in}; {told_priorities}"
+
+
+def _priority(row: WorkloadRow) -> str:
+    base = row.workload.spec.priority or 0
+    return f"{row.priority} (base: {base}, boost: {row.priority - base})"
