@@ -186,10 +186,13 @@ def test_question_is_answered_between_cycles():
 async def test_both_engines_admit_answer_and_stop(engine_type):
     steps = []
     settled = asyncio.Event()
-    engine = engine_type(
-        ClusterState(DEFAULT), DEFAULT, SystemClock(), on_plan=lambda plan, seconds: steps.extend(plan)
-    )
-    engine.add_view_handler(lambda view: settled.set() if len(steps) == 2 else None)
+
+    def planned(plan, seconds):
+        steps.extend(plan)
+        if len(steps) == 2:
+            settled.set()
+
+    engine = engine_type(ClusterState(DEFAULT), DEFAULT, SystemClock(), on_plan=planned)
     for document in (*builders.single_queue(), builders.workload("a"), builders.workload("b", cpu=9)):
         engine.post(put(document))
     running = asyncio.create_task(engine.run())
