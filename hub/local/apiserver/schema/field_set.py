@@ -125,13 +125,13 @@ def without(left: FieldSet, right: FieldSet) -> FieldSet:
 
 
 def paths(tree: FieldSet, prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Every member, in the order of their elements."""
-    for element in sorted((key for key in tree if key != "."), key=_order):
-        below = tree[element]
-        path = (*prefix, element)
-        if is_member(below):
-            yield path
-        yield from paths(below, path)
+    """Every member, in the order the real server lists them: of each level first its members, then what lies below."""
+    elements = sorted((key for key in tree if key != "."), key=_order)
+    for element in elements:
+        if is_member(tree[element]):
+            yield (*prefix, element)
+    for element in elements:
+        yield from paths(tree[element], (*prefix, element))
 
 
 def in_order(tree: FieldSet) -> FieldSet:

@@ -20,19 +20,26 @@ def prune(value: dict[str, Any], root: Node) -> tuple[dict[str, Any], list[str]]
     """
     unknown: list[str] = []
     if isinstance(value.get("metadata"), dict):
-        value = _with_clean_metadata(value, root, unknown)
+        value = _without_unknown_metadata(value, root, unknown)
     pruned = without_nulls(_prune(value, root, "", unknown, at_root=True), root)
     return pruned, sorted(unknown)
 
 
-def _with_clean_metadata(value: dict[str, Any], root: Node, unknown: list[str]) -> dict[str, Any]:
+def with_clean_metadata(document: dict[str, Any]) -> dict[str, Any]:
+    """The object without empty fields in its metadata."""
+    metadata = document.get("metadata") or {}
+    if not any(item is None or item in ("", [], {}) for item in metadata.values()):
+        return document
+    kept = {key: item for key, item in metadata.items() if item is not None and item not in ("", [], {})}
+    return {**document, "metadata": kept}
+
+
+def _without_unknown_metadata(value: dict[str, Any], root: Node, unknown: list[str]) -> dict[str, Any]:
     """Metadata is a Go struct even in custom resources: unknown, null and empty fields do not survive decoding."""
     old = value["metadata"]
     node = root.fields.get("metadata")
     pruned = _prune(old, node, "metadata", unknown) if node is not None else old
-    if any(item is None or item in ("", [], {}) for item in pruned.values()):
-        pruned = {key: item for key, item in pruned.items() if item is not None and item not in ("", [], {})}
-    return value if pruned is old else {**value, "metadata": pruned}
+    return with_clean_metadata(value if pruned is old else {**value, "metadata": pruned})
 
 
 def _prune(value: Any, node: Node, path: str, unknown: list[str], *, at_root: bool = False) -> Any:

@@ -128,9 +128,10 @@ class SchemaRegistry:
         start = live if live is not None else typing.empty
         manager = (how.manager, how.subresource)
         merged = server_side_apply.apply(start, applied, typing, manager, how.force, how.now)
-        if gvk not in self._custom:
-            merged = go_decoding.decode(merged, typing.node)
-        return self._filled(gvk, merged, typing.node)
+        clean = pruning.with_clean_metadata(merged)
+        merged = clean if gvk in self._custom else go_decoding.decode(clean, typing.node)
+        filled = self._filled(gvk, merged, typing.node)
+        return filled if live is None else server_side_apply.with_old_times(filled, live)
 
     def managed_fields_after_update(
         self, gvk: GVK, new: Document, old: Document | None, manager: str, subresource: str, now: datetime

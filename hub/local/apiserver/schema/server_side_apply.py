@@ -319,6 +319,16 @@ def without_managed_fields(document: Document) -> Document:
     return {**document, "metadata": {key: item for key, item in metadata.items() if key != "managedFields"}}
 
 
+def with_old_times(new: Document, live: Document) -> Document:
+    """``live`` itself where ``new`` differs from it only in the times of its managedFields."""
+    entries, before = ((document.get("metadata") or {}).get("managedFields") or () for document in (new, live))
+    if managed_fields.equal_but_for_times(entries, before) and without_managed_fields(new) == without_managed_fields(
+        live
+    ):
+        return live
+    return new
+
+
 def with_managed_fields(document: Document, entries: list[Document], kept: Any = None) -> Document:
     """The document with these entries, or with ``kept`` when they differ from it only in times."""
     metadata = document.get("metadata") or {}
