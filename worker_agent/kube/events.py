@@ -7,6 +7,7 @@ import asyncio
 import logging
 import socket
 from collections import OrderedDict, deque
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -96,6 +97,7 @@ class EventRecorder:
         self._clock = clock
         self._series: OrderedDict[_What, _Series] = OrderedDict()
         self._queue: deque[_What] = deque()
+        self._late: dict[_What, float] = {}
         self._filled = asyncio.Event()
         self.dropped = 0
 
@@ -109,7 +111,12 @@ class EventRecorder:
             series.last = self._clock.now()
             series.last_seen = now
             self._series.move_to_end(what)
-            if series.queued or (series.written > 1 and now - series.written_at < SERIES_INTERVAL_SECONDS):
+            if series.queued:
+                return
+            if series.written > 1 and now - series.written_at < SERIES_INTERVAL_SECONDS:
+                if what not in self._late:
+                    self._late[what] = series.written_at + SERIES_INTERVAL_SECONDS
+                    self._filled.set()  # ``run`` must learn when to wake up
                 return
             series.queued = True
         else:
@@ -122,16 +129,30 @@ class EventRecorder:
     async def run(self) -> None:
         """Writes events until cancelled."""
         while True:
-            await self._filled.wait()
-            while self._queue:
-                what = self._queue.popleft()
-                series = self._series.get(what)
-                if series is not None:
-                    await self._write(what, series)
+            await self._wait()
             self._filled.clear()
+            self._enqueue_late()
+            await self.flush()
+
+    async def _wait(self) -> None:
+        """Until there is something to write, or a series whose count is due."""
+        if not self._late:
+            await self._filled.wait()
+            return
+        pause = max(0.0, min(self._late.values()) - self._clock.monotonic())
+        with suppress(TimeoutError):
+            async with asyncio.timeout(pause + 0.001):
+                await self._filled.wait()
+
+    def _enqueue_late(self) -> None:
+        now = self._clock.monotonic()
+        for what, due in list(self._late.items()):
+            if due <= now:
+                del self._late[what]
+                self._queue.append(what)
 
     async def flush(self) -> None:
-        """Writes what is waiting, now: for shutdown and tests. Not beside ``run``."""
+        """Writes what is waiting, now; beside ``run`` only when that has ended."""
         while self._queue:
             what = self._queue.popleft()
             series = self._series.get(what)

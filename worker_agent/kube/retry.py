@@ -56,6 +56,12 @@ def may_repeat(verb: str, error: BaseException) -> bool:
 
 async def repeat(verb: str, call: Callable[[], Awaitable[T]], policy: RetryPolicy, clock: Clock) -> T:
     """The result of ``call``, tried again as ``policy`` and the verb allow; the last error is raised as it came."""
+    try:
+        return await call()
+    except (ApiError, ConnectionError) as error:
+        if policy.attempts <= 1 or not may_repeat(verb, error):
+            raise
+        first: BaseException | None = error
 
     def wait(state: tenacity.RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
@@ -69,4 +75,13 @@ async def repeat(verb: str, call: Callable[[], Awaitable[T]], policy: RetryPolic
         retry=tenacity.retry_if_exception(lambda error: may_repeat(verb, error)),
         reraise=True,
     )
-    return await retrying(call)
+
+    async def attempt() -> T:
+        # The first failure is handed to tenacity as it was: most requests succeed and are spared its machinery.
+        nonlocal first
+        if first is not None:
+            failed, first = first, None
+            raise failed
+        return await call()
+
+    return await retrying(attempt)

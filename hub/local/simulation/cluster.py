@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from enum import Enum
+from typing import Any
 
 import msgspec
 
@@ -22,6 +24,17 @@ from worker_agent.kube.informer import Informer, Keep, document
 
 log = logging.getLogger(__name__)
 
+
+class Part(Enum):
+    """What can be played; a real control plane brings some of it along."""
+
+    NODES = "nodes"
+    JOBS = "jobs"
+    SCHEDULER = "scheduler"
+    KUBELETS = "kubelets"
+
+
+ALL_PARTS = frozenset(Part)
 NODES_AT_ONCE = 16
 RETRY_SECONDS = 1.0
 
@@ -32,8 +45,9 @@ async def run_simulation(
     clock: Clock,
     *,
     on_completion: Callable[[Completion], None] = log_completion,
+    parts: frozenset[Part] = ALL_PARTS,
 ) -> None:
-    """Makes the nodes of ``shape`` and plays Job controller, scheduler and kubelets until cancelled.
+    """Makes the nodes of ``shape`` and plays Job controller, scheduler and kubelets (``parts``) until cancelled.
 
     Safe to kill and start again at any moment; run one per API server. ``on_completion`` hears of every pod that ran
     to its end (again after a restart, for pods that are still there). A server that is not reachable is waited for.
@@ -42,17 +56,20 @@ async def run_simulation(
     pods: Informer[Document] = Informer(client, PODS, document, keep=Keep.DECODED)
     nodes: Informer[Node] = Informer(client, NODES, msgspec.json.Decoder(Node).decode, keep=Keep.BOTH)
     events = EventRecorder(client, "job-controller", clock)
-    job_controller = JobController(client, jobs, pods, events, clock)
-    scheduler = Scheduler(client, pods, nodes, clock)
-    kubelet = Kubelet(client, pods, clock, on_completion)
+    players: dict[Part, Callable[[], Coroutine[Any, Any, None]]] = {
+        Part.JOBS: JobController(client, jobs, pods, events, clock).run,
+        Part.SCHEDULER: Scheduler(client, pods, nodes, clock).run,
+        Part.KUBELETS: Kubelet(client, pods, clock, on_completion).run,
+        Part.NODES: lambda: _keep_nodes(client, nodes, shape, clock),
+    }
     async with asyncio.TaskGroup() as group:
         for informer in (jobs, pods, nodes):
             group.create_task(informer.run())
         for informer in (jobs, pods, nodes):
             await informer.synced.wait()
-        group.create_task(_keep_nodes(client, nodes, shape, clock))
-        for part in (events, job_controller, scheduler, kubelet):
-            group.create_task(part.run())
+        group.create_task(events.run())
+        for part in players.keys() & parts:
+            group.create_task(players[part](), name=f"simulated {part.value}")
 
 
 async def run_machines(

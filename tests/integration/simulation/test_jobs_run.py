@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hub.local.simulation.cluster import Part
 from hub.local.simulation.shape import ClusterShape, NodeGroup
 from tests.integration.simulation.world import World, complete, is_true
 from worker_agent.api.resource_type import EVENTS, JOBS, NODES, PODS
@@ -215,6 +216,19 @@ async def test_events_tell_the_story():
         events = (await world.client.list(EVENTS, "default")).items
     assert len(events) == 1
     assert b'"Completed"' in events[0]
+
+
+async def test_a_control_plane_can_bring_parts_of_its_own():
+    async with World() as world:
+        world.parts = frozenset({Part.NODES, Part.SCHEDULER})
+        world.simulate()
+        await world.create_job()
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default"}}
+        await world.client.create(PODS, pod | {"spec": {"containers": [{"name": "c", "image": "i"}]}}, "default")
+        pods = await world.until_pods(lambda pods: bool(pods[0]["spec"].get("nodeName")))
+        await asyncio.sleep(30)
+        assert [pod["status"]["phase"] for pod in pods] == ["Pending"]
+        assert (await world.job()).get("status", {}) == {}
 
 
 async def test_nodes_follow_the_shape():

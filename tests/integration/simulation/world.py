@@ -13,7 +13,7 @@ from hub.local.apiserver.authentication import Authenticator
 from hub.local.apiserver.core import Core, new_state
 from hub.local.apiserver.in_process import InProcessTransport
 from hub.local.apiserver.schema.registry import SchemaRegistry
-from hub.local.simulation.cluster import run_simulation
+from hub.local.simulation.cluster import ALL_PARTS, run_simulation
 from hub.local.simulation.kubelet import Completion
 from hub.local.simulation.shape import ClusterShape, NodeGroup
 from worker_agent.api.resource_type import JOBS, PODS
@@ -32,6 +32,7 @@ class World:
         self.clock = LoopClock(START, seed)
         self.shape = shape
         self.completions: list[Completion] = []
+        self.parts = ALL_PARTS
         core = Core(new_state(random.Random(seed).randbytes, 1), SchemaRegistry(), Authenticator({}))
         self.server = ApiServer(core, self.clock)
         bootstrap.fill(core, (), START)
@@ -49,7 +50,8 @@ class World:
         await self.server.stop()
 
     def simulate(self) -> None:
-        run = run_simulation(self.simulated, self.shape, self.clock, on_completion=self.completions.append)
+        told = self.completions.append
+        run = run_simulation(self.simulated, self.shape, self.clock, on_completion=told, parts=self.parts)
         self._simulation = asyncio.create_task(run)
 
     async def kill(self) -> None:

@@ -125,6 +125,19 @@ async def test_run_writes_in_the_background():
     assert len(transport.requests) == 1
 
 
+async def test_the_last_count_of_a_series_is_written_in_the_end():
+    record, transport = recorder()
+    task = asyncio.create_task(record.run())
+    for _ in range(5):
+        record.record(JOB, "Warning", "Pending", "no room")
+        await asyncio.sleep(1)
+    await asyncio.sleep(120)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert bodies(transport)[-1]["series"]["count"] == 5
+    assert len(transport.requests) == 3
+
+
 def test_a_reference_is_read_from_a_document():
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "train", "namespace": "ns", "uid": "u1"}}
     assert ObjectReference.of(job) == JOB
