@@ -24,6 +24,9 @@ _BOOKMARK_SECONDS = 60.0
 _WATCH_SECONDS = 1800.0
 """A watch without timeoutSeconds ends after this and up to as much again (apiserver: minRequestTimeout)."""
 _ALIVE_SECONDS = 15.0
+_FEW_WATCHES = 16
+_GATHER_SECONDS = 0.01
+"""A hundred watches woken for each of a thousand writes a second would leave no time for the writes."""
 _READS = frozenset({"GET", "HEAD"})
 
 
@@ -59,6 +62,7 @@ class ApiServer:
         self._log = log
         self._durable = core.state.version
         self._waiting: dict[str, set[asyncio.Future[None]]] = {}
+        self._rousing: set[str] = set()
         self._cleaning: asyncio.Task[None] | None = None
         self._stopping = False
 
@@ -99,10 +103,21 @@ class ApiServer:
         for event in events:
             self.cleaner.note(state, event)
         for store in {event.store for event in events}:
-            for future in self._waiting.pop(store, ()):
-                if not future.done():
-                    future.set_result(None)
+            self._rouse(store)
         self.clean()
+
+    def _rouse(self, store: str) -> None:
+        """Wake the watches of a collection: at once when they are few, else a moment later all writes together."""
+        if len(self._waiting.get(store, ())) <= _FEW_WATCHES:
+            self._wake(store)
+        elif store not in self._rousing:
+            self._rousing.add(store)
+            asyncio.get_running_loop().call_later(_GATHER_SECONDS, self._wake, store)
+
+    def _wake(self, store: str) -> None:
+        self._rousing.discard(store)
+        for future in self._waiting.pop(store, ()):
+            _resolve(future)
 
     def clean(self) -> None:
         """Start cleaning up in the background when there is something to clean."""
