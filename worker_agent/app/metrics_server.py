@@ -27,7 +27,7 @@ class MetricsServer:
         """Raises OSError when the port is in use."""
         if self._off:
             return
-        disable_created_metrics()
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         app = web.Application()
         app.router.add_get("/metrics", self._scrape)
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False)

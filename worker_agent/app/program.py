@@ -4,7 +4,7 @@ import asyncio
 import os
 import socket
 
-from worker_agent.app import configuration
+from worker_agent.app import configuration, memory
 from worker_agent.app.agent import Agent, Surroundings
 from worker_agent.app.health import HealthServer
 from worker_agent.app.metrics_server import MetricsServer, WriteCounts
@@ -32,6 +32,7 @@ async def serve(agent: Agent, stop: asyncio.Event) -> None:
     )
     counts = WriteCounts(agent.client.writes, agent.metrics.written)
     exporter = MetricsServer(agent.configuration.settings.metrics.bind_address, agent.metrics.registry, counts.update)
+    agent.add_always(lambda: memory.keep(agent))
     await probes.start()
     try:
         await exporter.start()
