@@ -26,7 +26,7 @@ from hub.local.apiserver.answer import Answer, accepted_form, failed, json_answe
 from hub.local.apiserver.authentication import Authenticator
 from hub.local.apiserver.call import Call, Steps
 from hub.local.apiserver.failure import Failure
-from hub.local.apiserver.identity import Identity
+from hub.local.apiserver.identity import Identity, impersonated
 from hub.local.apiserver.request_path import Target
 from hub.local.apiserver.schemas import Schemas
 from hub.local.apiserver.store import State
@@ -91,7 +91,8 @@ class Core:
         if why is not None:
             raise failure.not_implemented(why)
         form = accepted_form(request.headers.get("accept", ""), query, collection=not target.name)
-        call = Call(state, self.schemas, request, query, target, identity, now, form, warnings)
+        who = impersonated(identity, request.headers)
+        call = Call(state, self.schemas, request, query, target, who, now, form, warnings)
         if call.resource.deprecation:
             call.warn(call.resource.deprecation)
         if target.verb in ("get", "list", "watch"):

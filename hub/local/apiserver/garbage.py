@@ -60,8 +60,10 @@ class Cleaner:
             if namespace is not None and namespace.deleting:
                 self._namespaces[old.namespace] = None
         for resource in state.resources.of_store(store)[:1]:
-            if resource.custom:
-                self._crds[f"{resource.plural}.{resource.group}"] = None
+            name = f"{resource.plural}.{resource.group}"
+            definition = state.get(CRDS, "", name) if resource.custom else None
+            if definition is not None and definition.deleting:
+                self._crds[name] = None
 
     @staticmethod
     def _waits(state: State, place: tuple[str, str]) -> bool:
@@ -179,6 +181,8 @@ def _dependent(state: State, resource: Resource, stored: Stored) -> Iterator[Req
     document = document_of(resource, stored)
     gone, waiting, solid = set(), set(), set()
     for reference in document["metadata"].get("ownerReferences") or ():
+        if state.resources.of_kind(reference["apiVersion"], reference["kind"]) is None:
+            return  # nobody can tell whether an owner of an unknown kind is there
         owner = _owner(state, reference, stored.namespace)
         if owner is None:
             gone.add(reference["uid"])

@@ -110,7 +110,10 @@ def _request(incoming: web.BaseRequest, body: bytes) -> Request:
     raw = incoming.raw_path
     path, _, query = raw.partition("?")
     pairs = tuple(parse_qsl(query, keep_blank_values=True)) if query else ()
-    headers = {name.lower(): value for name, value in incoming.headers.items()}
+    headers: dict[str, str] = {}
+    for name, value in incoming.headers.items():
+        key = name.lower()
+        headers[key] = f"{headers[key]},{value}" if key in headers else value
     return Request(incoming.method, path, pairs, headers, body)
 
 

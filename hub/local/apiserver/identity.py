@@ -1,5 +1,6 @@
 """Who asks."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 AUTHENTICATED = "system:authenticated"
@@ -17,6 +18,15 @@ class Identity:
 
 ADMIN = Identity("kubernetes-admin", (MASTERS, AUTHENTICATED))
 """What the in-process transport uses unless told otherwise."""
+
+
+def impersonated(identity: Identity, headers: Mapping[str, str]) -> Identity:
+    """Who the request wants to be taken for (``kubectl --as``); everybody may, since authorisation is off."""
+    user = headers.get("impersonate-user", "")
+    if not user:
+        return identity
+    groups = tuple(group for group in headers.get("impersonate-group", "").split(",") if group)
+    return member(user, groups, headers.get("impersonate-uid", ""))
 
 
 def member(user: str, groups: tuple[str, ...] = (), uid: str = "") -> Identity:

@@ -16,7 +16,7 @@ _INITIAL_END = "k8s.io/initial-events-end"
 
 
 class Watch:
-    """Frames are whole lines of JSON, one or more. ``read`` never waits; after it returned a refusal, ``ended`` is true.
+    """Frames are whole lines of JSON. ``read`` never waits; after it returned a refusal, ``ended`` is true.
 
     ``timeout`` is in seconds, None when the client named none.
     """

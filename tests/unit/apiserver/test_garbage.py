@@ -65,6 +65,13 @@ def test_dependent_of_an_owner_that_never_was_goes(world: World) -> None:
     assert world.names(PODS) == []
 
 
+def test_owner_of_an_unknown_kind_is_believed(world: World) -> None:
+    reference = {"apiVersion": "example.com/v1", "kind": "Mystery", "name": "m", "uid": "no-such-uid"}
+    world.post(PODS, pod("p", ownerReferences=[reference]))
+    world.clean()
+    assert world.names(PODS) == ["p"]
+
+
 def test_owner_of_another_namespace_is_none(world: World) -> None:
     far = world.post("/api/v1/namespaces/other/configmaps", config_map("far"))
     world.post(PODS, pod("p", ownerReferences=[owner(far)]))

@@ -125,6 +125,13 @@ def test_access_reviews_say_yes(world: World) -> None:
     assert (reply.status, reply.document["status"]["allowed"]) == (201, True)
 
 
+def test_impersonation(world: World) -> None:
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+    headers = {"impersonate_user": "carol", "impersonate_group": "a,b"}
+    info = world.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", review, **headers).document["status"]
+    assert info["userInfo"] == {"username": "carol", "groups": ["a", "b", "system:authenticated"]}
+
+
 def test_self_review_names_the_user(world: World) -> None:
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     reply = world.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", review)
