@@ -161,14 +161,23 @@ def _report(rows: list[Any], format_: Format) -> None:
             format_,
         )
         return
-    columns = ["job", "cluster", "waited", "ran", "why that cluster"]
+    wide = format_ is Format.WIDE
     output.table(
-        columns,
-        [[row.job, row.cluster or str(row.stage), _seconds(row.waited), _seconds(row.ran), row.why] for row in rows],
+        ["job", "cluster", "waited", "ran", "why that cluster"],
+        [
+            [row.job, row.cluster or str(row.stage), _seconds(row.waited), _seconds(row.ran), _why(row.why, wide)]
+            for row in rows
+        ],
     )
     used = sorted({row.cluster for row in rows if row.cluster})
     sys.stdout.flush()
     output.say(f"{len(rows)} jobs on {len(used)} clusters: {', '.join(used) or 'none'}")
+
+
+def _why(text: str, wide: bool) -> str:
+    from hub.local import demo_board  # noqa: PLC0415
+
+    return text if wide else demo_board.brief(text)
 
 
 def _seconds(value: float | None) -> str:

@@ -10,6 +10,7 @@ import yaml
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 results = Console(soft_wrap=False)
 notes = Console(stderr=True, highlight=False)
@@ -44,11 +45,17 @@ def structured(value: Any, format_: Format) -> None:
 
 
 def table(columns: list[str], rows: list[list[str]]) -> None:
-    """A table as kubectl prints one: upper case headings, no lines; as wide as it needs to be when piped."""
-    shown = Table(box=box.SIMPLE_HEAD if results.is_terminal else None, pad_edge=False, header_style="bold")
-    for column in columns:
-        shown.add_column(column.upper(), no_wrap=column.lower() != "why", overflow="fold")
+    """A table as kubectl prints one: upper case headings, no lines. A terminal cuts the last column to its width."""
+    widths = [max(len(line[index]) for line in [columns, *rows]) for index in range(len(columns))]
+    if not results.is_terminal:
+        for line in [[column.upper() for column in columns], *rows]:
+            padded = [cell.ljust(width) for cell, width in zip(line[:-1], widths, strict=False)]
+            print("   ".join([*padded, line[-1]]).rstrip())
+        return
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for column, width in zip(columns[:-1], widths, strict=False):
+        shown.add_column(column.upper(), no_wrap=True, min_width=width)
+    shown.add_column(columns[-1].upper(), no_wrap=True, overflow="ellipsis")
     for row in rows:
-        shown.add_row(*row)
-    console = results if results.is_terminal else Console(width=250, soft_wrap=False)
-    console.print(shown)
+        shown.add_row(*(Text(cell) for cell in row))
+    results.print(shown)

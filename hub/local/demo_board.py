@@ -1,5 +1,6 @@
 """What a watcher of the demo sees: one row per job, made from the manager's Job and Workload alone."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -52,6 +53,16 @@ def reason(workload: Document | None) -> str:
         if condition["type"] == names.DISPATCHED:
             return str(condition.get("message", ""))
     return ""
+
+
+def brief(why: str) -> str:
+    """``why`` with each candidate's verdict and without its details: fit for a table."""
+    return "; ".join(_brief(part) for part in re.split(r"; (?=[a-z0-9.-]+: )", why)) if why else ""
+
+
+def _brief(part: str) -> str:
+    cluster, _, verdict = part.partition(": ")
+    return f"{cluster}: {verdict.split(': ')[0].split(' for ')[0]}"
 
 
 def counts(rows: Iterable[Row]) -> Counter[Stage]:

@@ -47,3 +47,19 @@ def test_failed_job_is_failed_whatever_else_is_true():
 def test_counts_by_stage():
     rows = [demo_board.row(job(), None), demo_board.row(job(), workload("QuotaReserved"))]
     assert demo_board.counts(rows) == {Stage.QUEUED: 1, Stage.DISPATCHING: 1}
+
+
+def test_brief_reason_keeps_each_verdict_without_details():
+    why = (
+        "oregon: fits now in a100; berlin: impossible: couldn't assign flavors to pod set main: x; "
+        "tokyo: quota is free, but no nodes have room for 4 pods of cpu 3 now"
+    )
+    assert demo_board.brief(why) == (
+        "oregon: fits now in a100; berlin: impossible; tokyo: quota is free, but no nodes have room"
+    )
+
+
+def test_reason_is_the_dispatched_condition():
+    found = {"status": {"conditions": [{"type": "fedhub.dev/Dispatched", "status": "True", "message": "oregon: fits"}]}}
+    assert demo_board.reason(found) == "oregon: fits"
+    assert demo_board.reason(None) == ""
