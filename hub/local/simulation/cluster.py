@@ -59,7 +59,7 @@ async def run_simulation(
     players: dict[Part, Callable[[], Coroutine[Any, Any, None]]] = {
         Part.JOBS: JobController(client, jobs, pods, events, clock).run,
         Part.SCHEDULER: Scheduler(client, pods, nodes, clock).run,
-        Part.KUBELETS: Kubelet(client, pods, clock, on_completion).run,
+        Part.KUBELETS: Kubelet(client, pods, nodes, clock, on_completion).run,
         Part.NODES: lambda: _keep_nodes(client, nodes, shape, clock),
     }
     async with asyncio.TaskGroup() as group:
@@ -88,7 +88,7 @@ async def run_machines(
         for informer in (pods, nodes):
             await informer.synced.wait()
         group.create_task(_keep_nodes(client, nodes, shape, clock))
-        group.create_task(Kubelet(client, pods, clock, on_completion).run())
+        group.create_task(Kubelet(client, pods, nodes, clock, on_completion).run())
 
 
 async def _keep_nodes(client: Client, nodes: Informer[Node], shape: ClusterShape, clock: Clock) -> None:

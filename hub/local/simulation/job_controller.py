@@ -108,13 +108,15 @@ class JobController:
         return pod | {"metadata": pod["metadata"] | {"deletionTimestamp": pod["metadata"]["creationTimestamp"]}}
 
     async def _carry_out(self, key: Key, job: Document, plan: JobPlan) -> None:
+        reference = ObjectReference.of(job)
         for pod in plan.delete:
             await self._delete(pod, untrack=job_pods.uid(pod) in plan.untrack)
+            self._events.record(reference, "Normal", "SuccessfulDelete", f"Deleted pod: {_key(pod).name}")
         for pod in plan.create:
-            await self._create(pod)
+            if await self._create(pod):
+                self._events.record(reference, "Normal", "SuccessfulCreate", f"Created pod: {_key(pod).name}")
         if plan.status is not None:
             await self._write_status(key, job, plan.status)
-        reference = ObjectReference.of(job)
         for type, reason, message in plan.events:
             self._events.record(reference, type, reason, message)
         for pod in plan.release:
@@ -129,12 +131,15 @@ class JobController:
                 )
             )
 
-    async def _create(self, pod: Document) -> None:
+    async def _create(self, pod: Document) -> bool:
+        """Whether the pod was made now."""
         try:
             await self._client.create(PODS, pod, pod["metadata"]["namespace"], field_manager=FIELD_MANAGER)
         except AlreadyExists:
             # Made before a restart or a lost answer; its name is its identity, and the watch will show it.
             log.debug("pod %s is there already", _key(pod))
+            return False
+        return True
 
     async def _delete(self, pod: Document, *, untrack: bool) -> None:
         """Ends a pod. Without its finalizer it cannot finish any more (see ``pod_life.lost_its_job``); with it, it is

@@ -7,8 +7,11 @@ from dataclasses import asdict, dataclass
 import msgspec
 
 from hub.local.simulation import job_pods, pod_life, pod_status
+from hub.local.simulation.placement import is_ready
+from hub.local.simulation.pod_life import NodeState
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
+from worker_agent.api.pod import Node
 from worker_agent.api.resource_type import PODS
 from worker_agent.kube.client import Client, PatchType
 from worker_agent.kube.clock import Clock
@@ -20,6 +23,8 @@ log = logging.getLogger(__name__)
 
 FIELD_MANAGER = "kubelet"
 WORKERS = 16
+NODE = "node"
+"""Index of pods by the node they are bound to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +55,13 @@ class Kubelet:
         self,
         client: Client,
         pods: Informer[Document],
+        nodes: Informer[Node],
         clock: Clock,
         on_completion: Callable[[Completion], None] = log_completion,
     ) -> None:
         self._client = client
         self._pods = pods
+        self._nodes = nodes
         self._clock = clock
         self._on_completion = on_completion
         self._told: set[str] = set()
@@ -64,7 +71,9 @@ class Kubelet:
 
     async def run(self) -> None:
         """Works until cancelled."""
+        self._pods.add_index(NODE, lambda pod: [pod["spec"].get("nodeName", "")])
         self._pods.add_handler(self._pod_changed)
+        self._nodes.add_handler(self._node_changed)
         await self._controller.run()
 
     def _pod_changed(self, event: Event[Document]) -> None:
@@ -76,11 +85,22 @@ class Kubelet:
             self._tell(pod)
             self._controller.enqueue(event.key)
 
+    def _node_changed(self, event: Event[Node]) -> None:
+        if event.old is None or event.new is None or is_ready(event.old) != is_ready(event.new):
+            for pod in self._pods.by_index(NODE, event.key.name):
+                self._controller.enqueue(Key(pod["metadata"]["namespace"], pod["metadata"]["name"]))
+
+    def _node_state(self, pod: Document) -> NodeState:
+        node = self._nodes.get(Key("", pod["spec"].get("nodeName", "")))
+        if node is None:
+            return NodeState.GONE
+        return NodeState.WORKS if is_ready(node) else NodeState.SILENT
+
     async def _reconcile(self, key: Key) -> float | None:
         pod = self._pods.get(key)
         if pod is None:
             return None
-        step = pod_life.next_step(pod, self._clock.now())
+        step = pod_life.next_step(pod, self._clock.now(), self._node_state(pod))
         try:
             if step.status is not None:
                 await self._write_status(pod, step.status)

@@ -54,6 +54,7 @@ class NodeRoom:
     labels: Mapping[str, str]
     taints: list[Taint]
     unschedulable: bool
+    ready: bool
     allocatable: Amounts
     used: Amounts = field(default_factory=dict)
 
@@ -64,6 +65,8 @@ class NodeRoom:
         """The first reason against the pod; empty if it fits."""
         if self.unschedulable and not self._tolerates_unschedulable(demand):
             return "node(s) were unschedulable"
+        if not self.ready:
+            return "node(s) were not ready"
         if selection.untolerated(self.taints, demand.spec.tolerations or ()) is not None:
             return "node(s) had untolerated taint(s)"
         try:
@@ -109,7 +112,9 @@ class Room:
         else:
             used = known.used
         labels = node.metadata.labels or {}
-        self._nodes[name] = NodeRoom(name, labels, node.spec.taints or [], node.spec.unschedulable, allocatable, used)
+        self._nodes[name] = NodeRoom(
+            name, labels, node.spec.taints or [], node.spec.unschedulable, is_ready(node), allocatable, used
+        )
 
     def remove_node(self, name: str) -> None:
         self._nodes.pop(name, None)
@@ -144,6 +149,11 @@ class Room:
             return max(fitting, key=lambda node: (node.free_share(demand), node.name)).name
         told = ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
         return Unschedulable(f"0/{len(self._nodes)} nodes are available: {told}.")
+
+
+def is_ready(node: Node) -> bool:
+    """Whether the node's kubelet answers; a node that says nothing about it does."""
+    return all(condition.status == "True" for condition in node.status.conditions or () if condition.type == "Ready")
 
 
 def is_schedulable(pod: Document) -> bool:

@@ -8,6 +8,7 @@ and ``fedhub.dev/stop-seconds``, how long it takes to end when told to (default 
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum
 from typing import Final
 
 from hub.local.simulation import job_pods, pod_status
@@ -26,6 +27,14 @@ LONGEST_RESTART = 300.0
 """Seconds before a container that ended is started again: 10, 20, 40 ... 300."""
 
 
+class NodeState(Enum):
+    """How the pod's node is: it works, it is cut off (Ready is not True), or its object is gone."""
+
+    WORKS = "works"
+    SILENT = "silent"
+    GONE = "gone"
+
+
 @dataclass(frozen=True, slots=True)
 class PodStep:
     """At most one of: a status to write, removal from the server, a time in seconds to look again."""
@@ -38,10 +47,12 @@ class PodStep:
 NOTHING = PodStep()
 
 
-def next_step(pod: Document, now: datetime) -> PodStep:
-    """What the kubelet of the pod's node does now."""
-    if not (pod.get("spec") or {}).get("nodeName"):
+def next_step(pod: Document, now: datetime, node: NodeState = NodeState.WORKS) -> PodStep:
+    """What the kubelet of the pod's node does now; where the node is gone, what pod garbage collection does."""
+    if not (pod.get("spec") or {}).get("nodeName") or node is NodeState.SILENT:
         return NOTHING
+    if node is NodeState.GONE:
+        return _orphaned(pod, now)
     if job_pods.is_deleting(pod):
         return _ending(pod, now)
     if job_pods.is_finished(pod):
@@ -99,6 +110,14 @@ def _ending(pod: Document, now: datetime) -> PodStep:
         if left > 0:
             return PodStep(look_again=left)
     return PodStep(status=pod_status.ended(pod, TERMINATED_BY_SIGNAL, now))
+
+
+def _orphaned(pod: Document, now: datetime) -> PodStep:
+    """A pod without a node fails and goes, unless a finalizer holds its object."""
+    if not job_pods.is_finished(pod):
+        return PodStep(status=pod_status.lost(pod, now))
+    held = job_pods.is_deleting(pod) and not _grace(pod)
+    return NOTHING if held else PodStep(remove=True)
 
 
 def _grace(pod: Document) -> int:

@@ -45,6 +45,21 @@ def ended(pod: Document, exit_code: int, now: datetime, reason: str = "") -> Doc
     return _with_conditions(status, conditions | {"Ready": not_ready, "ContainersReady": not_ready}, at)
 
 
+def lost(pod: Document, now: datetime) -> Document:
+    """The pod's node no longer exists. Source: pkg/controller/podgc."""
+    condition = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "DeletionByPodGC",
+        "message": "PodGC: node no longer exists",
+        "lastProbeTime": None,
+        "lastTransitionTime": rfc3339(now),
+    }
+    status = dict(pod.get("status") or {})
+    others = [known for known in status.get("conditions") or () if known["type"] != "DisruptionTarget"]
+    return status | {"phase": FAILED, "conditions": [*others, condition]}
+
+
 def waiting(pod: Document, exit_code: int, now: datetime) -> Document:
     """The container ended and will be started again after its backoff (restartPolicy OnFailure or Always)."""
     at = rfc3339(now)

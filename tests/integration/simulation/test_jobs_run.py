@@ -1,6 +1,7 @@
 """Jobs on a simulated cluster: what users of a real one see."""
 
 import asyncio
+import json
 from collections import Counter
 from typing import Any
 
@@ -179,6 +180,29 @@ async def test_a_deleted_pod_is_replaced():
     assert (job["status"]["succeeded"], job["status"]["failed"]) == (1, 1)
 
 
+async def test_pods_of_a_lost_node_run_elsewhere():
+    async with World() as world:
+        world.simulate()
+        await world.create_job(annotations={"fedhub.dev/run-seconds": "10"})
+        await world.until_job(lambda job: job["status"].get("ready") == 1)
+        (pod,) = await world.pods()
+        await world.client.delete(NODES, pod["spec"]["nodeName"])
+        job = await world.until_job(complete)
+        assert (job["status"]["succeeded"], job["status"]["failed"]) == (1, 1)
+
+
+async def test_pods_of_a_silent_node_stand_still():
+    async with World(ClusterShape((NodeGroup("n", 1, {"cpu": "4"}),))) as world:
+        world.simulate()
+        await world.create_job()
+        await world.until_job(lambda job: job["status"].get("ready") == 1)
+        await world.set_node_ready("n-0", "Unknown")
+        await asyncio.sleep(60)
+        assert (await world.pods())[0]["status"]["phase"] == "Running"
+        await world.set_node_ready("n-0", "True")
+        await world.until_job(complete)
+
+
 async def test_time_to_live_removes_the_job():
     async with World() as world:
         world.simulate()
@@ -214,8 +238,8 @@ async def test_events_tell_the_story():
         await world.until_job(complete)
         await asyncio.sleep(1)
         events = (await world.client.list(EVENTS, "default")).items
-    assert len(events) == 1
-    assert b'"Completed"' in events[0]
+    told = sorted((json.loads(event) for event in events), key=lambda event: str(event["eventTime"]))
+    assert [event["reason"] for event in told] == ["SuccessfulCreate", "Completed"]
 
 
 async def test_a_control_plane_can_bring_parts_of_its_own():

@@ -16,7 +16,7 @@ from hub.local.apiserver.schema.registry import SchemaRegistry
 from hub.local.simulation.cluster import ALL_PARTS, run_simulation
 from hub.local.simulation.kubelet import Completion
 from hub.local.simulation.shape import ClusterShape, NodeGroup
-from worker_agent.api.resource_type import JOBS, PODS
+from worker_agent.api.resource_type import JOBS, NODES, PODS
 from worker_agent.kube.client import Client, PatchType
 from worker_agent.kube.clock import LoopClock
 from worker_agent.kube.faults import FaultPlan, FaultyTransport
@@ -78,6 +78,10 @@ class World:
 
     async def patch_job(self, body: dict[str, Any], name: str = "train") -> None:
         await self.client.patch(JOBS, name, "default", body, patch_type=PatchType.MERGE)
+
+    async def set_node_ready(self, name: str, status: str) -> None:
+        body = {"status": {"conditions": [{"type": "Ready", "status": status}]}}
+        await self.client.patch(NODES, name, "", body, patch_type=PatchType.STRATEGIC, subresource="status")
 
     async def job(self, name: str = "train") -> dict[str, Any]:
         found: dict[str, Any] = json.loads(await self.client.get(JOBS, name, "default"))

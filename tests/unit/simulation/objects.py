@@ -89,11 +89,14 @@ def true(type: str, reason: str = "R", since: float = 0.0) -> Document:
     return {"type": type, "status": "True", "reason": reason, "message": "m", "lastTransitionTime": rfc3339(at(since))}
 
 
-def node(name: str, cpu: str = "4", *, labels: dict[str, str] | None = None, **spec: Any) -> Node:
+def node(name: str, cpu: str = "4", *, ready: str = "True", labels: dict[str, str] | None = None, **spec: Any) -> Node:
     document = {
         "metadata": {"name": name, "labels": labels or {}},
         "spec": spec,
-        "status": {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "110"}},
+        "status": {
+            "allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "110"},
+            "conditions": [{"type": "Ready", "status": ready}],
+        },
     }
     return msgspec.convert(document, Node)
 

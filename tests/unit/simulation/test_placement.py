@@ -83,6 +83,10 @@ def test_a_resource_the_node_does_not_have():
     assert message == "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
 
 
+def test_a_node_that_does_not_answer_gets_no_pods():
+    assert choose(room(node("n", ready="Unknown"))) == "0/1 nodes are available: 1 node(s) were not ready."
+
+
 def test_no_nodes_at_all():
     assert choose(Room()) == "no nodes available to schedule pods"
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hub.local.simulation import pod_life, pod_status
-from hub.local.simulation.pod_life import NOTHING, PodStep, next_step
+from hub.local.simulation.pod_life import NOTHING, NodeState, PodStep, next_step
 from tests.unit.simulation.objects import NOW, at, condition, pod
 from worker_agent.api.document import Document
 
@@ -130,6 +130,20 @@ class TestEnding:
 
     def test_a_pod_that_never_started_ends_too(self):
         assert written(self.ending("Pending"))["phase"] == "Failed"
+
+
+def test_on_a_silent_node_nothing_happens():
+    assert next_step(pod("a"), NOW, NodeState.SILENT) == NOTHING
+    assert next_step(pod("a", deleting=True), NOW, NodeState.SILENT) == NOTHING
+
+
+def test_without_its_node_a_pod_fails_and_goes():
+    lost = pod("a")
+    status = next_step(lost, NOW, NodeState.GONE).status
+    assert status is not None
+    assert status["phase"] == "Failed"
+    assert condition(status, "DisruptionTarget") == ("True", "DeletionByPodGC", "PodGC: node no longer exists")
+    assert next_step(lost | {"status": status}, NOW, NodeState.GONE) == PodStep(remove=True)
 
 
 def test_conditions_keep_their_time_while_their_status_stays():
