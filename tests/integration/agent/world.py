@@ -1,4 +1,4 @@
-"""One cluster for a test: the embedded API server, an agent on it, and a client who is the user."""
+"""One cluster for a test: an API server of the chosen sort, an agent on it, and a client who is the user."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from hub.local.apiserver.serve import RunningServer, ServerConfig, start
-from worker_agent.api import crds
+from tests import api_servers
+from tests.api_servers import ApiServer
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import (
     CLUSTER_QUEUES,
@@ -30,7 +30,7 @@ PATIENCE = 10.0
 
 
 class World:
-    def __init__(self, server: RunningServer) -> None:
+    def __init__(self, server: ApiServer) -> None:
         self.server = server
         self.user = Client(server.transport, SystemClock(), user_agent="user")
         self.agent: Agent | None = None
@@ -145,18 +145,23 @@ class World:
 
     async def queue(self, cpu: str = "4", name: str = "cluster-queue", **spec: object) -> None:
         """A flavor, a ClusterQueue of so much cpu and 8Gi, and LocalQueue ``user-queue`` in ``default``."""
-        resources = [{"name": "cpu", "nominalQuota": cpu}, {"name": "memory", "nominalQuota": "8Gi"}]
-        groups = [{"coveredResources": ["cpu", "memory"], "flavors": [{"name": "default", "resources": resources}]}]
-        await self.create(RESOURCE_FLAVORS, _object("ResourceFlavor", "default"))
-        queue = _object("ClusterQueue", name)
-        queue["spec"] = {"namespaceSelector": {}, "resourceGroups": groups, **spec}
-        await self.create(CLUSTER_QUEUES, queue)
-        local = _object("LocalQueue", "user-queue", "default")
-        local["spec"] = {"clusterQueue": name}
-        await self.create(LOCAL_QUEUES, local)
+        for resource, document in queue_documents(cpu, name, **spec):
+            await self.create(resource, document)
 
     async def submit(self, name: str, cpu: str = "3", queue: str = "user-queue") -> Document:
         return await self.create(JOBS, job(name, cpu, queue))
+
+
+def queue_documents(cpu: str, name: str = "cluster-queue", **spec: object) -> list[tuple[ResourceType, Document]]:
+    """In the order of their creation: flavor, ClusterQueue, LocalQueue."""
+    resources = [{"name": "cpu", "nominalQuota": cpu}, {"name": "memory", "nominalQuota": "8Gi"}]
+    groups = [{"coveredResources": ["cpu", "memory"], "flavors": [{"name": "default", "resources": resources}]}]
+    queue = {"spec": {"namespaceSelector": {}, "resourceGroups": groups, **spec}}
+    return [
+        (RESOURCE_FLAVORS, _object("ResourceFlavor", "default")),
+        (CLUSTER_QUEUES, _object("ClusterQueue", name) | queue),
+        (LOCAL_QUEUES, _object("LocalQueue", "user-queue", "default") | {"spec": {"clusterQueue": name}}),
+    ]
 
 
 def _object(kind: str, name: str, namespace: str = "") -> Document:
@@ -177,11 +182,10 @@ def job(name: str, cpu: str = "3", queue: str = "user-queue") -> Document:
 
 @asynccontextmanager
 async def world(folder: Path):
-    server = await start(ServerConfig(data_dir=folder, crds=crds.documents()))
-    made = World(server)
-    try:
-        yield made
-    finally:
-        await made.kill_agent()
-        await made.user.close()
-        await server.stop()
+    async with api_servers.served(folder) as server:
+        made = World(server)
+        try:
+            yield made
+        finally:
+            await made.kill_agent()
+            await made.user.close()

@@ -1,9 +1,8 @@
-"""A federation in one process: embedded API servers, real agents, the real hub. Nothing listens on a port."""
+"""A federation in one process: API servers of the chosen sort, real agents, the real hub."""
 
 import asyncio
 import base64
 import contextlib
-import os
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,13 +12,10 @@ import msgspec
 from hub.app import configuration
 from hub.app.hub import Hub
 from hub.clusters.credentials import Credential
-from hub.local.apiserver import bootstrap
-from hub.local.apiserver.api_server import ApiServer
-from hub.local.apiserver.core import Core, new_state
-from hub.local.apiserver.in_process import InProcessTransport
-from hub.local.apiserver.schema.registry import SchemaRegistry
 from hub.settings import HubSettings
-from worker_agent.api import crds, resource_type
+from tests import api_servers
+from tests.api_servers import ApiServer
+from worker_agent.api import resource_type
 from worker_agent.api.document import Document
 from worker_agent.api.document import get as value_at
 from worker_agent.api.resource_type import JOBS, WORKLOADS, ResourceType
@@ -85,14 +81,11 @@ async def _piece(pieces: AsyncIterator[bytes]) -> bytes | None:
 class Cluster:
     """One API server and a client on it."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, server: ApiServer) -> None:
         self.name = name
-        core = Core(new_state(os.urandom), SchemaRegistry())
-        bootstrap.fill(core, crds.documents(), CLOCK.now())
-        core.state.take_events()
-        self.server = ApiServer(core, CLOCK)
-        self.client = Client(InProcessTransport(self.server), CLOCK)
-        self.switch = Switch(InProcessTransport(self.server))
+        self.server = server
+        self.client = Client(server.transport, CLOCK)
+        self.switch = Switch(server.transport)
 
     async def create(self, *documents: Document) -> None:
         for document in documents:
@@ -230,10 +223,10 @@ def job(name: str, *, cpu: int = 1, parallelism: int = 1) -> Document:
 class Federation:
     """A manager and its workers; programs are started and stopped by name."""
 
-    def __init__(self, **workers: int) -> None:
-        self.manager = Cluster("manager")
-        self.workers = {name: Cluster(name) for name in workers}
-        self.quota = workers
+    def __init__(self, servers: list[ApiServer], quota: dict[str, int]) -> None:
+        self.manager = Cluster("manager", servers[0])
+        self.workers = {name: Cluster(name, server) for name, server in zip(quota, servers[1:], strict=True)}
+        self.quota = quota
         self.hub: Hub | None = None
         self._tasks: dict[str, tuple[asyncio.Event, asyncio.Task[None]]] = {}
 
@@ -254,7 +247,7 @@ class Federation:
 
     def start_worker(self, name: str) -> None:
         settings = agent_configuration.resolve(AgentSettings(wait_for_pods_ready=None))
-        agent = Agent(settings, Surroundings(InProcessTransport(self.workers[name].server), CLOCK, webhooks=False))
+        agent = Agent(settings, Surroundings(self.workers[name].server.transport, CLOCK, webhooks=False))
         self._start(name, agent)
 
     def _start(self, name: str, agent: Agent) -> None:
@@ -278,16 +271,17 @@ class Federation:
 @contextlib.asynccontextmanager
 async def running(*, start_hub: bool = True, **workers: int) -> AsyncIterator[Federation]:
     """A federation with one worker per keyword, of so many cpus."""
-    world = Federation(**workers)
-    await world.install()
-    try:
-        for name in workers:
-            world.start_worker(name)
-        if start_hub:
-            world.start_hub()
-        yield world
-    finally:
-        await world.stop_all()
+    async with api_servers.in_memory(1 + len(workers)) as servers:
+        world = Federation(servers, workers)
+        await world.install()
+        try:
+            for name in workers:
+                world.start_worker(name)
+            if start_hub:
+                world.start_hub()
+            yield world
+        finally:
+            await world.stop_all()
 
 
 async def finish_job(cluster: Cluster, name: str) -> None:
@@ -298,7 +292,8 @@ async def finish_job(cluster: Cluster, name: str) -> None:
     count = value_at(found, "spec.completions", 1)
     reached = {"status": "True", "reason": "CompletionsReached", "lastTransitionTime": now}
     conditions = [{"type": kind, "message": "Reached expected number of succeeded pods", **reached} for kind in ENDS]
-    times = {"startTime": now, "completionTime": now}
+    started = value_at(found, "status.startTime", now)
+    times = {"startTime": started, "completionTime": now}
     status = {**times, "succeeded": count, "ready": 0, "terminating": 0, "conditions": conditions}
     await cluster.patch(JOBS, name, {"status": status}, "status")
 
