@@ -5,7 +5,7 @@ back, and while a scheduling hash is remembered, workloads that carry it are par
 """
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from worker_agent.api.meta import Key
@@ -18,6 +18,8 @@ from worker_agent.engine.workload_info import UNKNOWN_HASH, WorkloadRow
 class Order(NamedTuple):
     """Position in a queue: the least comes first."""
 
+    usage: float
+    """Of its LocalQueue, under admission fair sharing; precedes all else."""
     not_sticky: bool
     descending_priority: int
     time: int
@@ -33,9 +35,12 @@ class Sticky(NamedTuple):
     pins: bool
 
 
-def rank(row: WorkloadRow, sticky: Sticky | None) -> Order:
+UsageOf = Callable[[Key], float | None]
+
+
+def rank(row: WorkloadRow, sticky: Sticky | None, usage: float = 0.0) -> Order:
     pinned = sticky is not None and sticky.pins and sticky.key == row.key
-    return Order(not pinned, -row.priority, row.order_time, row.uid, row.key)
+    return Order(usage, not pinned, -row.priority, row.order_time, row.uid, row.key)
 
 
 class Waiting:
@@ -44,14 +49,19 @@ class Waiting:
     Cheap to take, immutable, and sorted only by those who want it.
     """
 
-    __slots__ = ("_active", "_aside", "_sticky")
+    __slots__ = ("_active", "_aside", "_sticky", "_usage")
 
     def __init__(
-        self, active: tuple[tuple[Order, WorkloadRow], ...], aside: tuple[WorkloadRow, ...], sticky: Sticky | None
+        self,
+        active: tuple[tuple[Order, WorkloadRow], ...],
+        aside: tuple[WorkloadRow, ...],
+        sticky: Sticky | None,
+        usage: Mapping[Key, float],
     ) -> None:
         self._active = active
         self._aside = aside
         self._sticky = sticky
+        self._usage = usage
 
     def __len__(self) -> int:
         return len(self._active) + len(self._aside)
@@ -63,7 +73,7 @@ class Waiting:
 
     def orders(self) -> Iterator[Order]:
         yield from (order for order, _ in self._active)
-        yield from (rank(row, self._sticky) for row in self._aside)
+        yield from (rank(row, self._sticky, self._usage.get(row.queue, 0.0)) for row in self._aside)
 
     def rows(self) -> Iterator[WorkloadRow]:
         yield from (row for _, row in self._active)
@@ -85,6 +95,8 @@ class PendingQueue:
         "parked",
         "sticky",
         "strict",
+        "usage_of",
+        "usage_version",
     )
 
     def __init__(self, name: str, strict: bool, policy: Policy) -> None:
@@ -100,6 +112,9 @@ class PendingQueue:
         self.failed_hashes: dict[str, str] = {}
         """Scheduling hash -> reason with which a workload that carries it failed since the last bulk requeue."""
         self.flushed_at = -1
+        self.usage_of: UsageOf | None = None
+        """Usage of a LocalQueue; None while the queue does not admit by usage."""
+        self.usage_version = 0
 
     def __len__(self) -> int:
         return len(self._active) + len(self.parked) + (self.in_flight is not None)
@@ -109,7 +124,19 @@ class PendingQueue:
         return bool(self._active)
 
     def order(self, row: WorkloadRow) -> Order:
-        return rank(row, self.sticky)
+        return rank(row, self.sticky, self._usage(row.queue))
+
+    def _usage(self, queue: Key) -> float:
+        return 0.0 if self.usage_of is None else self.usage_of(queue) or 0.0
+
+    def reorder(self, usage_of: UsageOf | None, version: int) -> None:
+        """Rank the active workloads by the usage of now. Equal versions have equal usage."""
+        if (usage_of is None) == (self.usage_of is None) and version == self.usage_version:
+            return
+        self.usage_of, self.usage_version = usage_of, version
+        self._active = {key: (self.order(row), row) for key, (_, row) in self._active.items()}
+        self._heap = [order for order, _ in self._active.values()]
+        heapq.heapify(self._heap)
 
     def active(self) -> list[Key]:
         """In queue order."""
@@ -118,7 +145,9 @@ class PendingQueue:
     def waiting(self) -> "Waiting":
         """All pending workloads at this instant."""
         flying = () if self.in_flight is None else (self.in_flight,)
-        return Waiting(tuple(self._active.values()), (*self.parked.values(), *flying), self.sticky)
+        aside = (*self.parked.values(), *flying)
+        usage = {} if self.usage_of is None else {queue: self._usage(queue) for queue in {r.queue for r in aside}}
+        return Waiting(tuple(self._active.values()), aside, self.sticky, usage)
 
     def competing(self) -> list[tuple[Order, WorkloadRow]]:
         """The active workloads in queue order."""

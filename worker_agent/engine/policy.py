@@ -7,6 +7,7 @@ from typing import Any, Final
 from worker_agent.api.document import get
 from worker_agent.engine import feature_gates
 from worker_agent.engine.transformations import Transformation, read_transformations
+from worker_agent.engine.usage_history_rules import UsageRules, read_usage_rules
 
 STRATEGIES: Final = ("LessThanOrEqualToFinalShare", "LessThanInitialShare")
 
@@ -37,6 +38,9 @@ class Policy:
     preemption_strategies: tuple[str, ...] = STRATEGIES
     preempt_within_nominal: bool = True
     prioritize_non_borrowing: bool = True
+
+    admission_fair_sharing: UsageRules | None = None
+    """None where LocalQueues do not share by usage."""
 
     pods_ready: bool = True
     block_admission: bool = False
@@ -86,6 +90,9 @@ def resolve(gates: Mapping[str, bool], configuration: Mapping[str, Any] | None =
         preemption_strategies=tuple((fair or {}).get("preemptionStrategies") or STRATEGIES),
         preempt_within_nominal=on["FairSharingPreemptWithinNominal"],
         prioritize_non_borrowing=on["FairSharingPrioritizeNonBorrowing"],
+        admission_fair_sharing=read_usage_rules(settings.get("admissionFairSharing"))
+        if on["AdmissionFairSharing"]
+        else None,
         pods_ready=not on["DisableWaitForPodsReady"],
         block_admission=not on["DisableWaitForPodsReady"] and bool(get(waiting, "blockAdmission", False)),
         eviction_timestamp=get(waiting, "requeuingStrategy.timestamp", "Eviction") == "Eviction",

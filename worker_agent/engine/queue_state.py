@@ -18,11 +18,12 @@ from worker_agent.engine.catalog import Catalog
 from worker_agent.engine.cluster_queue import NO_LABELS, ClusterQueueRow, LocalQueueRow
 from worker_agent.engine.flavor_row import FlavorRow
 from worker_agent.engine.hierarchy import Hierarchy
-from worker_agent.engine.pending import PendingQueue
+from worker_agent.engine.pending import PendingQueue, UsageOf
 from worker_agent.engine.pod_shape import ShapeSource
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.resources import Amounts
 from worker_agent.engine.trial import Journal
+from worker_agent.engine.usage_history_book import UsageBook
 from worker_agent.engine.wakeups import Wakeups
 from worker_agent.engine.workload_info import WorkloadRow
 
@@ -40,6 +41,10 @@ class QueueState:
         self.pending: dict[str, PendingQueue] = {}
         self.evicting: dict[Key, str] = {}
         """Victims (with their UID) whose eviction was decided and does not show yet."""
+        self.usage_book: UsageBook | None = None
+        """Of LocalQueues, with admission fair sharing."""
+        if policy.admission_fair_sharing is not None:
+            self.usage_book = UsageBook(policy.admission_fair_sharing, self.local_queues, self.cluster_queues)
         self._activities: dict[str, Activity] = {}
         self._changed: set[str] = set()
 
@@ -48,6 +53,11 @@ class QueueState:
     def activity(self, name: str) -> Activity:
         """The Active condition of a ClusterQueue, known or not."""
         return self._activities.get(name, activity.NOT_FOUND)
+
+    @property
+    def usage_of_local_queues(self) -> UsageOf | None:
+        """None without admission fair sharing."""
+        return None if self.usage_book is None else self.usage_book.usage
 
     def take_changed(self) -> set[str]:
         """ClusterQueues that may look different since the last call."""

@@ -90,11 +90,15 @@ class ClusterState(QueueState):
         row = LocalQueueRow(view)
         old = self.local_queues.get(row.key)
         self.local_queues[row.key] = row
+        if self.usage_book is not None:
+            self.usage_book.seed(row)
         if old is None or (old.stopped, old.cluster_queue) != (row.stopped, row.cluster_queue):
             self._offer_all(row.key)
 
     def delete_local_queue(self, key: Key) -> None:
         if self.local_queues.pop(key, None) is not None:
+            if self.usage_book is not None:
+                self.usage_book.forget(key)
             self._offer_all(key)
 
     def _settle(self, row: ClusterQueueRow) -> None:
@@ -155,6 +159,7 @@ class ClusterState(QueueState):
                 row.scan = old.scan
             row.queued_in = old.queued_in
             if old.queue != row.queue:
+                self._drop_penalty(old)
                 self._withdraw(row)
                 self._unlist(old)
         self._know(row)
@@ -170,6 +175,8 @@ class ClusterState(QueueState):
                     self._note_queue_of(row)
         self._know(row)
         self._hold(row)
+        if self.usage_book is not None and row.phase == Phase.ADMITTED:
+            self.usage_book.settle(row, self._clock)
 
     def expect_eviction(self, key: Key) -> None:
         """The victim of a plan: no other plan evicts it again until its object shows what became of it."""
@@ -181,12 +188,17 @@ class ClusterState(QueueState):
 
     def _remove(self, row: WorkloadRow) -> None:
         self.evicting.pop(row.key, None)
+        self._drop_penalty(row)
         self._withdraw(row)
         if row.phase in _HOLDING:
             self._release(row)
         self._unlist(row)
         del self.rows[row.key]
         self._note_queue_of(row)
+
+    def _drop_penalty(self, row: WorkloadRow) -> None:
+        if self.usage_book is not None:
+            self.usage_book.drop(row)
 
     def _know(self, row: WorkloadRow) -> None:
         self.rows[row.key] = row
@@ -245,6 +257,8 @@ class ClusterState(QueueState):
         ready = [queue for queue in self.pending.values() if queue.has_active and self._activities[queue.name].active]
         if not ready:
             return []
+        if self.usage_book is not None:
+            self.usage_book.rank(ready, self._clock)
         self._pops += 1
         self._changed.update(queue.name for queue in ready)
         popped = [(queue.pop(), queue.name) for queue in ready]
@@ -308,6 +322,8 @@ class ClusterState(QueueState):
         row.usage = workload_info.usage_of(row.pod_sets)
         self._know(row)
         self._hold(row)
+        if self.usage_book is not None:
+            self.usage_book.charge(row, queue)
 
     def assume_admission(self, workload: Workload, admission: Document, now: datetime) -> None:
         """Count room as taken by a workload that does not show it yet, or does not exist here yet."""
@@ -332,6 +348,7 @@ class ClusterState(QueueState):
         if row is None or not row.assumed:
             return
         self.evicting.pop(key, None)
+        self._drop_penalty(row)
         self._release(row)
         if not row.observed:
             self._unlist(row)

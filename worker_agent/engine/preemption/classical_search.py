@@ -45,7 +45,8 @@ class _ClassicalSearch:
         self._state = preemptor.state
         self._need = need
         self._frs = tuple(need.frs)
-        self._sequence = Sequence([*self._own_source(), *self._other_sources()])
+        sources = [*self._own_source(), *self._other_sources()]
+        self._sequence = Sequence(sources, self._queue.name, preemptor.state.usage_of_local_queues)
 
     # -- who ---------------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from worker_agent.engine import hierarchy, quota
 from worker_agent.engine.cluster_queue import ClusterQueueRow
 from worker_agent.engine.fair_sharing import Share
 from worker_agent.engine.policy import Policy
+from worker_agent.engine.preemption import ranking
 from worker_agent.engine.preemption.classical_search import within_nominal
 from worker_agent.engine.preemption.fair_tree import FairTree
 from worker_agent.engine.preemption.need import Need
@@ -76,7 +77,12 @@ class _FairSearch:
 
     def _eligible(self, queue: ClusterQueueRow, policy: str) -> list[Ranked]:
         found = queue.candidates.eligible(self._frs, policy, self._row, queue.reservations)
-        return found.evicted + found.running
+        everyone = found.evicted + found.running
+        usage = self._state.usage_of_local_queues
+        if usage is None:
+            return everyone
+        rows = ranking.in_order((rank[-1] for rank in everyone), self._queue.name, usage)
+        return [ranking.ranked(row) for row in rows]
 
     # -- the search ------------------------------------------------------------------------------------------------
 

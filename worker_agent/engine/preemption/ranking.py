@@ -5,7 +5,8 @@ when it takes quota. A search cuts the part that a policy allows out of them and
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cmp_to_key
 from typing import Final, NamedTuple
 
 from worker_agent.api.meta import Key
@@ -25,6 +26,35 @@ _HIGHEST: Final = 1 << 62
 def ranked(row: WorkloadRow) -> Ranked:
     """Where the row stands among the candidates of one ClusterQueue."""
     return (not row.evicted, row.priority, -row.reserved_at, row.uid, row.key, row)
+
+
+UsageOf = Callable[[Key], float | None]
+"""The usage of a LocalQueue under admission fair sharing; None where it is not known (spec/engine 12.3)."""
+
+
+def in_order(rows: Iterable[WorkloadRow], own_queue: str, usage: UsageOf | None = None) -> list[WorkloadRow]:
+    """Candidates of several ClusterQueues as the reference sorts them, seen from ``own_queue``.
+
+    With usage of LocalQueues the relation is no total order (it compares within one ClusterQueue only), hence a
+    comparison and no key.
+    """
+    if usage is None:
+        return sorted(rows, key=lambda row: _key(row, own_queue))
+    known = usage
+
+    def compare(a: WorkloadRow, b: WorkloadRow) -> int:
+        if a.evicted == b.evicted and a.reserved_in == b.reserved_in and a.queue.name != b.queue.name:
+            mine, theirs = known(a.queue), known(b.queue)
+            if mine is not None and theirs is not None and mine != theirs:
+                return -1 if mine > theirs else 1
+        left, right = _key(a, own_queue), _key(b, own_queue)
+        return (left > right) - (left < right)
+
+    return sorted(rows, key=cmp_to_key(compare))
+
+
+def _key(row: WorkloadRow, own_queue: str) -> tuple[bool, bool, int, int, str, Key]:
+    return (not row.evicted, row.reserved_in == own_queue, row.priority, -row.reserved_at, row.uid, row.key)
 
 
 class Eligible(NamedTuple):

@@ -11,7 +11,8 @@ from typing import Final
 
 from worker_agent.api import names
 from worker_agent.engine.cluster_queue import ClusterQueueRow
-from worker_agent.engine.preemption.ranking import Eligible, Ranked
+from worker_agent.engine.preemption import ranking
+from worker_agent.engine.preemption.ranking import Eligible, Ranked, UsageOf
 from worker_agent.engine.quota import CohortNode
 from worker_agent.engine.workload_info import WorkloadRow
 
@@ -46,12 +47,12 @@ class Source:
 class Sequence:
     """Iterates the candidates; again and again, merging each only once."""
 
-    def __init__(self, sources: list[Source]) -> None:
+    def __init__(self, sources: list[Source], own_queue: str, usage: UsageOf | None) -> None:
         self.sources: Final = {source.queue.name: source for source in sources}
         self.has_other_queues: Final = any(not source.own for source in sources)
         self.has_hierarchical: Final = any(source.kind == HIERARCHICAL for source in sources)
         self._read: list[WorkloadRow] = []
-        self._rest = self._merged(sources)
+        self._rest = self._merged(sources) if usage is None else self._compared(sources, own_queue, usage)
 
     def __iter__(self) -> Iterator[WorkloadRow]:
         place = 0
@@ -74,6 +75,14 @@ class Sequence:
                 ]
                 for rank in heapq.merge(*(part for part in parts if part)):
                     yield rank[-1]
+
+    def _compared(self, sources: list[Source], own_queue: str, usage: UsageOf) -> Iterator[WorkloadRow]:
+        """With usage of LocalQueues no list is in order: each part is sorted as a whole."""
+        for evicted in (True, False):
+            for kind in (HIERARCHICAL, PRIORITY, OWN):
+                eligible = (source.eligible for source in sources if source.kind == kind)
+                ranks = (rank for part in eligible for rank in (part.evicted if evicted else part.running))
+                yield from ranking.in_order((rank[-1] for rank in ranks), own_queue, usage)
 
 
 def reason(source: Source, row: WorkloadRow, preemptor: WorkloadRow, borrower: ClusterQueueRow) -> str:

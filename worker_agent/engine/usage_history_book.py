@@ -1,0 +1,112 @@
+"""UsageBook: the ledgers of the LocalQueues that the state knows, entered as workloads come and go (spec/engine 12.2).
+
+Only LocalQueues of ClusterQueues with usage-based admission take part.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from worker_agent.api import quantity, timestamps
+from worker_agent.api.meta import Key
+from worker_agent.engine import usage_history
+from worker_agent.engine.cluster_queue import ClusterQueueRow, LocalQueueRow
+from worker_agent.engine.pending import PendingQueue
+from worker_agent.engine.resources import PODS
+from worker_agent.engine.usage_history import Billionths, UsageHistory
+from worker_agent.engine.usage_history_rules import UsageRules
+from worker_agent.engine.workload_info import WorkloadRow
+
+
+class UsageBook:
+    """``version`` grows whenever the order of LocalQueues may have changed."""
+
+    def __init__(
+        self,
+        rules: UsageRules,
+        local_queues: Mapping[Key, LocalQueueRow],
+        cluster_queues: Mapping[str, ClusterQueueRow],
+    ) -> None:
+        self.history = UsageHistory(rules)
+        self.version = 0
+        self._local_queues = local_queues
+        self._cluster_queues = cluster_queues
+        self._next_sample = 0
+
+    def usage(self, key: Key) -> float | None:
+        """The value by which workloads of this LocalQueue rank; None where usage plays no part."""
+        queue = self._local_queues.get(key)
+        if queue is None or not self._takes_part(queue.cluster_queue):
+            return None
+        return self.history.value(key, queue.weight)
+
+    def _takes_part(self, cluster_queue: str) -> bool:
+        found = self._cluster_queues.get(cluster_queue)
+        return found is not None and found.admission_fair_sharing
+
+    # -- what happens ------------------------------------------------------------------------------------------------
+
+    def seed(self, queue: LocalQueueRow) -> None:
+        """A LocalQueue came up: what its status remembers, unless this process knows better."""
+        sharing = queue.view.status.fair_sharing
+        status = sharing.admission_fair_sharing_status if sharing is not None else None
+        if status is None or self.history.knows(queue.key):
+            return
+        consumed = {name: quantity.nanos(amount) for name, amount in (status.consumed_resources or {}).items()}
+        self.history.seed(queue.key, consumed, timestamps.micros(status.last_update))
+        self.version += 1
+
+    def charge(self, row: WorkloadRow, cluster_queue: str) -> None:
+        """The workload was given quota just now."""
+        if not self._takes_part(cluster_queue):
+            return
+        requests: dict[str, int] = {}
+        for pod_set in row.pod_sets:
+            for name, amount in pod_set.requests.items():
+                if name != PODS:
+                    requests[name] = requests.get(name, 0) + amount
+        self.history.charge(row.queue, row.key, requests)
+        self.version += 1
+
+    def settle(self, row: WorkloadRow, now: int) -> None:
+        """The workload is admitted, and its usage counted with its LocalQueue's."""
+        if self.history.owes(row.queue, row.key):
+            self.history.settle(row.queue, row.key, self._in_use(row.queue), now)
+            self.version += 1
+
+    def drop(self, row: WorkloadRow) -> None:
+        """The workload has gone, or got no quota after all."""
+        if self.history.owes(row.queue, row.key):
+            self.history.drop(row.queue, row.key)
+            self.version += 1
+
+    def forget(self, key: Key) -> None:
+        """The LocalQueue is gone."""
+        self.history.forget(key)
+        self.version += 1
+
+    def sample(self, now: int) -> None:
+        """Bring the ledgers up to date that are due; cheap when none is."""
+        if now < self._next_sample:
+            return
+        self._next_sample = now + int(self.history.rules.sampling_interval * 1e6)
+        for key, queue in self._local_queues.items():
+            if not self._takes_part(queue.cluster_queue):
+                continue
+            if self.history.due(key, now):
+                self.history.sample(key, self._in_use(key), now)
+                self.version += 1
+            ledger = self.history.ledger(key)
+            due = (ledger.updated or now) + int(self.history.rules.sampling_interval * 1e6)
+            self._next_sample = min(self._next_sample, due)
+
+    def rank(self, queues: Iterable[PendingQueue], now: int) -> None:
+        """Put pending workloads in the order of the usage of now."""
+        self.sample(now)
+        for queue in queues:
+            by_usage = self._takes_part(queue.name)
+            queue.reorder(self.usage if by_usage else None, self.version if by_usage else 0)
+
+    def _in_use(self, key: Key) -> Billionths:
+        queue = self._local_queues.get(key)
+        found = None if queue is None else self._cluster_queues.get(queue.cluster_queue)
+        tally = None if found is None else found.local_tallies.get(key)
+        return {} if tally is None else usage_history.of_usage(tally.admitted_usage)
