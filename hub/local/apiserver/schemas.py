@@ -34,6 +34,9 @@ class Schemas(Protocol):
 
     def validate(self, gvk: GVK, new: Document, old: Document | None, subresource: str) -> Sequence[FieldError]: ...
 
+    def warnings(self, gvk: GVK, new: Document, old: Document | None) -> Sequence[str]:
+        """What a write that is accepted should still be told."""
+
     def strategic_merge(self, gvk: GVK, live: Document, patch: Document) -> Document: ...
 
     def apply(self, gvk: GVK, live: Document | None, applied: Document, how: Apply) -> Document:

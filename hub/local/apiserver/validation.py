@@ -14,6 +14,9 @@ def faults(call: Call, document: Document, old: Document | None) -> list[FieldEr
         found += crd_strategy.faults(document)
         if not found:
             found += _compiles(call, document)
+    if not found and not call.target.subresource:
+        for text in call.schemas.warnings(call.gvk, document, old):
+            call.warn(text)
     return found
 
 

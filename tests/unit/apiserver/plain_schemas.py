@@ -23,6 +23,9 @@ class PlainSchemas:
             return [required("metadata.name", "name or generateName is required")]
         return []
 
+    def warnings(self, gvk: GVK, new: Document, old: Document | None) -> Sequence[str]:
+        return ()
+
     def strategic_merge(self, gvk: GVK, live: Document, patch: Document) -> Document:
         merged: Document = json_merge.merge(live, patch)
         return merged

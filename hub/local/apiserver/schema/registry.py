@@ -21,6 +21,7 @@ from hub.local.apiserver.schema import (
     strategic_merge,
     tables,
     type_defaults,
+    write_warnings,
 )
 from hub.local.apiserver.schema.custom_kind import CustomKind
 from hub.local.apiserver.schema.field_errors import FieldError
@@ -112,6 +113,12 @@ class SchemaRegistry:
         if custom is not None:
             return custom.validate(new, old, subresource)
         return builtin_validation.errors(gvk.kind, gvk in self._namespaced, new, old, subresource)
+
+    def warnings(self, gvk: GVK, new: Document, old: Document | None) -> list[str]:
+        """What a write that is accepted should still be told."""
+        if gvk in self._custom:
+            return write_warnings.of_custom(new, old)
+        return write_warnings.of_builtin(gvk.kind, new, old)
 
     def strategic_merge(self, gvk: GVK, live: Document, patch: Document) -> Document:
         """``live`` with a strategic merge patch applied. Raises PatchError, with status 415 for custom resources."""
