@@ -37,6 +37,7 @@ def create_document(call: Call, document: Document) -> Steps:
         name = made["metadata"]["name"]
         resource = call.resource
         if call.state.get(resource.store, call.target.namespace, name) is None:
+            strategy.as_read(resource, made)
             return commit.rehearsed(call, made, 201) if dry else commit.commit(call, made, 201)
         if not generated:
             raise failure.already_exists(resource.group, resource.plural, name)

@@ -62,7 +62,7 @@ def _check_preconditions(call: Call, stored: Stored, options: DeleteOptions) -> 
         ("UID", options.uid, stored.uid),
         ("ResourceVersion", options.version, str(stored.version)),
     ):
-        if wanted and wanted != found:
+        if wanted is not None and wanted != found:
             why = {
                 "UID": f"the UID in the precondition ({wanted}) does not match the UID in record ({found}). "
                 "The object might have been deleted and then recreated",
@@ -188,9 +188,17 @@ def _gone(call: Call, stored: Stored, options: DeleteOptions) -> Answer:
 def _last_seen(call: Call, stored: Stored) -> Answer:
     document = document_of(call.resource, stored)
     document["metadata"]["resourceVersion"] = str(call.state.version + 1)
-    if document["metadata"].get("deletionGracePeriodSeconds"):
-        document["metadata"]["deletionGracePeriodSeconds"] = 0
+    if call.resource.store == PODS:
+        _end_grace(document["metadata"], call.now)
     return json_answer(document)
+
+
+def _end_grace(metadata: Document, now: datetime) -> None:
+    """A pod deleted at once is shown with a grace of zero."""
+    if not metadata.get("deletionTimestamp"):
+        metadata["deletionTimestamp"] = timestamp(now)
+        metadata["generation"] = metadata.get("generation", 0) + 1
+    metadata["deletionGracePeriodSeconds"] = 0
 
 
 def remove(call: Call, stored: Stored) -> None:
@@ -202,9 +210,7 @@ def remove(call: Call, stored: Stored) -> None:
 
 def delete_collection(call: Call) -> Steps:
     """DELETE of everything selected, one by one; answers with the list of what was deleted."""
-    options = write_options.delete_options(call)
-    if options.uid or options.version:
-        options = replaced(options, uid="", version="")
+    write_options.delete_options(call)  # malformed ones are refused before anything goes
     chosen = selection.select(call.resource, call.target.namespace, "", call.query)
     collection = call.state.collection(call.resource.store)
     doomed = [stored for stored in collection.in_namespace(chosen.namespace) if chosen.matches(stored)]

@@ -5,14 +5,25 @@ Source: kubernetes pkg/registry/core/pod/strategy.go and the admission plugins P
 
 from hub.local.apiserver import failure
 from hub.local.apiserver.call import Call, document_of
+from hub.local.apiserver.metadata import timestamp
 from worker_agent.api.document import Document
 
 _PRIORITY_CLASSES = "scheduling.k8s.io/priorityclasses"
+_GATED = {
+    "type": "PodScheduled",
+    "status": "False",
+    "lastProbeTime": None,
+    "reason": "SchedulingGated",
+    "message": "Scheduling is blocked due to non-empty scheduling gates",
+}
 _NODE_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
 def prepare_new(call: Call, pod: Document) -> None:
-    pod["status"] = {"phase": "Pending", "qosClass": qos_class(pod)}
+    status: Document = {"phase": "Pending", "qosClass": qos_class(pod)}
+    if (pod.get("spec") or {}).get("schedulingGates"):
+        status["conditions"] = [{**_GATED, "lastTransitionTime": timestamp(call.now)}]
+    pod["status"] = status
 
 
 def prepare_changed(call: Call, pod: Document, old: Document) -> None:

@@ -91,18 +91,15 @@ def _new_job(call: Call, job: Document) -> None:
     selector = spec["selector"] = dict(spec.get("selector") or {})
     matched = selector["matchLabels"] = dict(selector.get("matchLabels") or {})
     matched.setdefault(_CONTROLLER_UID, metadata["uid"])
-    _label_job(job)
 
 
-def _label_job(job: Document) -> None:
-    """A job without labels has those of its pods (the real server defaults this whenever it reads one)."""
+def as_read(resource: Resource, job: Document) -> None:
+    """A job without labels has those of its pods: the real server defaults this whenever it reads one."""
+    if resource.kind != "Job" or resource.group != "batch":
+        return
     labels = ((job["spec"].get("template") or {}).get("metadata") or {}).get("labels")
     if labels and not job["metadata"].get("labels"):
         job["metadata"]["labels"] = dict(labels)
-
-
-def _changed_job(call: Call, job: Document, old: Document) -> None:
-    _label_job(job)
 
 
 def _new_namespace(call: Call, namespace: Document) -> None:
@@ -164,7 +161,6 @@ _NEW: dict[tuple[str, str], Callable[[Call, Document], None]] = {
     ("apiextensions.k8s.io", "CustomResourceDefinition"): crd_strategy.prepare_new,
 }
 _CHANGED: dict[tuple[str, str], Callable[[Call, Document, Document], None]] = {
-    ("batch", "Job"): _changed_job,
     ("", "Namespace"): _changed_namespace,
     ("", "Pod"): pod_strategy.prepare_changed,
     ("", "Secret"): _secret_data,

@@ -144,6 +144,7 @@ def _check_version(call: Call, made: Document, old: Document) -> None:
 def _finish(call: Call, stored: Stored, made: Document, dry: bool) -> Answer:
     """Store a real change; leave an equal object alone; let a deleted object go when nothing holds it any more."""
     old = document_of(call.resource, stored)
+    strategy.as_read(call.resource, made)
     if same(made, old):
         return shown(call, stored)
     if dry:

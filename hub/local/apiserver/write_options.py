@@ -38,12 +38,15 @@ def manager(call: Call) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DeleteOptions:
-    """``propagation`` is empty where the kind's own default decides. ``grace`` is in seconds, None when not given."""
+    """``propagation`` is empty where the kind's own default decides. ``grace`` is in seconds.
+
+    None stands for what was not given; an empty precondition is one that nothing meets.
+    """
 
     propagation: str = ""
     grace: int | None = None
-    uid: str = ""
-    version: str = ""
+    uid: str | None = None
+    version: str | None = None
     dry_run: bool = False
     orphan: bool | None = None
 
@@ -74,8 +77,8 @@ def delete_options(call: Call) -> DeleteOptions:
     return DeleteOptions(
         propagation=propagation,
         grace=None if grace is None else max(grace, 1) if grace < 0 else grace,
-        uid=preconditions.get("uid") or "",
-        version=preconditions.get("resourceVersion") or "",
+        uid=preconditions.get("uid"),
+        version=preconditions.get("resourceVersion"),
         dry_run=_dry_run(dry, "DeleteOptions"),
         orphan=orphan,
     )
