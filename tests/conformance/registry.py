@@ -18,9 +18,6 @@ AREAS = {
     "scheduler": "tests.conformance.scheduler",
     "core": "tests.conformance.core",
     "preemption": "tests.conformance.preemption",
-    "scheduler": "tests.conformance.scheduler",
-    "flavorassigner": "tests.conformance.flavorassigner",
-    "queue": "tests.conformance.queue",
 }
 """Folder name of a file -> the module whose ``RUNNERS`` maps patterns of file stems to functions."""
 
