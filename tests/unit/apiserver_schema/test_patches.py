@@ -124,3 +124,9 @@ def test_strategic_merge_leaves_its_arguments_alone():
     before = copy.deepcopy((live, patch))
     merged(live, patch)
     assert (live, patch) == before
+
+
+def test_a_new_item_takes_the_place_of_a_deleted_one():
+    change = [{"name": "x", "image": "x"}, {"name": "z", "$patch": "delete"}]
+    patch = {"spec": {"$setElementOrder/containers": [{"name": "x"}], "containers": change}}
+    assert names(merged(pod(*named("c", "z")), patch)) == ["c", "x"]

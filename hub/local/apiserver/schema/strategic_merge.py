@@ -198,7 +198,23 @@ def _merge_ordered(result: Map, patch: Map, key: str, order: Any, node: Node | N
         merged = _merge_list(before, change, child, deletes=False)
     else:
         merged = change
-    result[key] = _in_order(merged, order, before or [], merge_key)
+    result[key] = _in_order(merged, order, _standing(before or [], change or [], merge_key), merge_key)
+
+
+def _standing(before: list[Any], change: list[Any], key: str) -> list[Any]:
+    """The order others are kept in: that of the live list, where new items take the places of deleted ones.
+
+    The real server reuses the live list's memory for the merged one, so an item that comes where another one goes
+    counts as having stood there. kubectl apply sends such patches whenever a container is renamed.
+    """
+    deleted = [item for item in change if isinstance(item, dict) and item.get(PATCH) == "delete"]
+    if not deleted or any(isinstance(item, dict) and item.get(PATCH) == "replace" for item in change):
+        return before
+    gone = {item.get(key) for item in deleted}
+    kept = [item for item in before if item.get(key) not in gone]
+    known = {item.get(key) for item in kept}
+    new = [item for item in change if PATCH not in item and item.get(key) not in known]
+    return [*kept, *new][: len(before)]
 
 
 def _check_order(change: list[Any], order: list[Any], key: str) -> None:
