@@ -42,10 +42,10 @@ VERSION = {
     "minCompatibilityMinor": "35",
     "gitVersion": "v1.36.3-fedhub",
     "gitCommit": "",
-    "gitTreeState": "clean",
+    "gitTreeState": "",
     "buildDate": "1970-01-01T00:00:00Z",
     "goVersion": "",
-    "compiler": "",
+    "compiler": "cpython",
     "platform": "linux/amd64",
 }
 _HEALTH = ("healthz", "livez", "readyz")

@@ -30,12 +30,24 @@ _SUBRESOURCE_KINDS = {
 }
 
 
+_ORDER = (
+    "", "apiregistration.k8s.io", "apps", "events.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "batch",
+    "policy", "rbac.authorization.k8s.io", "storage.k8s.io", "admissionregistration.k8s.io", "apiextensions.k8s.io",
+    "scheduling.k8s.io", "coordination.k8s.io", "node.k8s.io",
+)  # fmt: skip
+"""The priority of the real server's groups: kubectl follows it where one name is in several, and in ``get all``."""
+
+
 def _groups(table: ResourceTable) -> dict[str, dict[str, list[Resource]]]:
-    """group -> version -> resources, in the table's order."""
+    """group -> version -> resources: the built-in groups by priority, then those of CRDs by name."""
     groups: dict[str, dict[str, list[Resource]]] = {}
     for resource in table:
         groups.setdefault(resource.group, {}).setdefault(resource.version, []).append(resource)
-    return groups
+    return dict(sorted(groups.items(), key=lambda item: (_place(item[0]), item[0])))
+
+
+def _place(group: str) -> int:
+    return _ORDER.index(group) if group in _ORDER else len(_ORDER)
 
 
 def answer(table: ResourceTable, schemas: Schemas, parts: list[str], accept: str) -> Answer | None:
@@ -101,7 +113,7 @@ def _version(version: str, resources: list[Resource]) -> Document:
 def _aggregated(resource: Resource) -> Document:
     found: Document = {
         "resource": resource.plural,
-        "responseKind": {"group": resource.group, "version": resource.version, "kind": resource.kind},
+        "responseKind": _response_kind(resource),
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": resource.singular,
         "verbs": list(resource.verbs),
@@ -115,11 +127,19 @@ def _aggregated(resource: Resource) -> Document:
     return found
 
 
+def _response_kind(resource: Resource) -> Document:
+    """Built-in kinds leave out the group version they stand under."""
+    group, version = (resource.group, resource.version) if resource.custom else ("", "")
+    return {"group": group, "version": version, "kind": resource.kind}
+
+
 def _aggregated_sub(resource: Resource, name: str) -> Document:
-    group, version, kind = _SUBRESOURCE_KINDS.get(name, (resource.group, resource.version, resource.kind))
+    found = _SUBRESOURCE_KINDS.get(name)
     return {
         "subresource": name,
-        "responseKind": {"group": group, "version": version, "kind": kind},
+        "responseKind": dict(zip(("group", "version", "kind"), found, strict=True))
+        if found
+        else _response_kind(resource),
         "verbs": list(_SUBRESOURCE_VERBS.get(name, ("get",))),
     }
 

@@ -82,7 +82,7 @@ def list_objects(call: Call) -> Answer:
     version, candidates = _candidates(call, collection, chosen)
     matching = candidates if chosen.everything else (found for found in candidates if chosen.matches(found))
     metadata: Document = {"resourceVersion": str(version)}
-    if call.resource.custom:
+    if call.resource.custom and call.form.kind == "object":
         metadata["continue"] = ""  # the real server's lists of custom kinds always have it
     if limit > 0:
         page = list(islice(matching, limit))
