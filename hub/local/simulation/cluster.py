@@ -35,6 +35,7 @@ class Part(Enum):
 
 
 ALL_PARTS = frozenset(Part)
+MACHINES = frozenset({Part.NODES, Part.KUBELETS})
 NODES_AT_ONCE = 16
 RETRY_SECONDS = 1.0
 
@@ -62,10 +63,11 @@ async def run_simulation(
         Part.KUBELETS: Kubelet(client, pods, nodes, clock, on_completion).run,
         Part.NODES: lambda: _keep_nodes(client, nodes, shape, clock),
     }
+    watched: list[Informer[Any]] = [pods, nodes, *([jobs] if Part.JOBS in parts else [])]
     async with asyncio.TaskGroup() as group:
-        for informer in (jobs, pods, nodes):
+        for informer in watched:
             group.create_task(informer.run())
-        for informer in (jobs, pods, nodes):
+        for informer in watched:
             await informer.synced.wait()
         group.create_task(events.run())
         for part in players.keys() & parts:
@@ -80,15 +82,7 @@ async def run_machines(
     on_completion: Callable[[Completion], None] = log_completion,
 ) -> None:
     """As ``run_simulation``, with the nodes and kubelets alone: a real Job controller and scheduler do the rest."""
-    pods: Informer[Document] = Informer(client, PODS, document, keep=Keep.DECODED)
-    nodes: Informer[Node] = Informer(client, NODES, msgspec.json.Decoder(Node).decode, keep=Keep.BOTH)
-    async with asyncio.TaskGroup() as group:
-        for informer in (pods, nodes):
-            group.create_task(informer.run())
-        for informer in (pods, nodes):
-            await informer.synced.wait()
-        group.create_task(_keep_nodes(client, nodes, shape, clock))
-        group.create_task(Kubelet(client, pods, nodes, clock, on_completion).run())
+    await run_simulation(client, shape, clock, on_completion=on_completion, parts=MACHINES)
 
 
 async def _keep_nodes(client: Client, nodes: Informer[Node], shape: ClusterShape, clock: Clock) -> None:
