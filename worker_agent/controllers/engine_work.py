@@ -54,6 +54,10 @@ KINDS: Final = tuple(_NOUNS)
 """What the engine wants to know of."""
 
 
+HAIR: Final = 1e-5
+"""Seconds by which a moment may be missed: a sleep below a virtual clock's resolution would not move it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pacing:
     """Seconds. Zero ``requeue_batch`` wakes parked Workloads at once (tests, replay)."""
@@ -97,7 +101,7 @@ class EngineWork:
         taken = self._take(messages)
         if self._flush_at is None and self._state.wakeups:
             self._flush_at = moment + self._batch()
-        flushed = self._flush_at is not None and moment >= self._flush_at
+        flushed = self._flush_at is not None and moment + HAIR >= self._flush_at
         if flushed:
             self._flush_at = None
             self._state.flush_requeues(self._clock.now())
