@@ -33,6 +33,8 @@ RETRY_SECONDS = 5.0
 """After a failed write, and between two messages to the same pod."""
 
 BINDINGS_AT_ONCE = 32
+PODS_PER_TURN = 64
+"""Pods decided before others get a turn in the event loop: with a thousand nodes about 80 ms."""
 
 
 class Scheduler:
@@ -107,37 +109,41 @@ class Scheduler:
         return demand
 
     async def _pass(self) -> None:
-        """Decides for every waiting pod, then writes."""
-        bindings: list[tuple[Document, str]] = []
-        refusals: list[tuple[Document, str]] = []
+        """Decides for every waiting pod, and writes as it goes."""
         hopeless: dict[str, str] = {}
-        for pod in sorted(self._waiting.values(), key=_order):
-            uid = job_pods.uid(pod)
-            try:
-                demand = self._demand(pod)
-            except QuantityError as error:
-                refusals.append((pod, str(error)))
-                continue
-            known = hopeless.get(demand.signature)
-            choice = Unschedulable(known) if known is not None else self._room.choose(demand)
-            if isinstance(choice, Unschedulable):
-                hopeless[demand.signature] = choice.message
-                refusals.append((pod, choice.message))
-            else:
-                self._room.place(uid, choice, demand.requests)
-                self._bound.add(uid)
-                bindings.append((pod, choice))
+        pods = sorted(self._waiting.values(), key=_order)
         slots = asyncio.Semaphore(BINDINGS_AT_ONCE)
-        await asyncio.gather(*(self._bind(slots, pod, node) for pod, node in bindings))
-        for pod, message in refusals:
-            await self._refuse(pod, message)
+        for start in range(0, len(pods), PODS_PER_TURN):
+            # Those that were deleted or bound while earlier ones were written are no longer of interest.
+            turn = [pod for pod in pods[start : start + PODS_PER_TURN] if self._waiting.get(_key(pod)) is pod]
+            choices = [(pod, self._choose(pod, hopeless)) for pod in turn]
+            bindings = [(pod, choice) for pod, choice in choices if isinstance(choice, str)]
+            await asyncio.gather(*(self._bind(slots, pod, node) for pod, node in bindings))
+            for pod, choice in choices:
+                if isinstance(choice, Unschedulable):
+                    await self._refuse(pod, choice.message)
+
+    def _choose(self, pod: Document, hopeless: dict[str, str]) -> str | Unschedulable:
+        """The node for a pod, on which it is assumed from now on. ``hopeless`` keeps what did not fit in this pass."""
+        try:
+            demand = self._demand(pod)
+        except QuantityError as error:
+            return Unschedulable(str(error))
+        known = hopeless.get(demand.signature)
+        choice = Unschedulable(known) if known is not None else self._room.choose(demand)
+        if isinstance(choice, Unschedulable):
+            hopeless[demand.signature] = choice.message
+        else:
+            uid = job_pods.uid(pod)
+            self._room.place(uid, choice, demand.requests)
+            self._bound.add(uid)
+        return choice
 
     async def _bind(self, slots: asyncio.Semaphore, pod: Document, node: str) -> None:
-        meta = pod["metadata"]
-        key = Key(meta["namespace"], meta["name"])
+        key = _key(pod)
         async with slots:
             try:
-                await self._write_binding(key, meta["uid"], node)
+                await self._write_binding(key, job_pods.uid(pod), node)
             except (NotFound, Conflict) as error:
                 log.debug("pod %s is gone or bound already: %s", key, error)
                 self._undo(pod)
@@ -146,7 +152,8 @@ class Scheduler:
                 self._undo(pod)
                 asyncio.get_running_loop().call_later(RETRY_SECONDS, self._changed.set)
             else:
-                self._waiting.pop(key, None)
+                if self._waiting.get(key) is pod:
+                    del self._waiting[key]
 
     async def _write_binding(self, key: Key, uid: str, node: str) -> None:
         binding = {
@@ -163,7 +170,7 @@ class Scheduler:
         """The pod is not where we assumed; what the watch shows counts again."""
         uid = job_pods.uid(pod)
         self._bound.discard(uid)
-        seen = self._pods.get(Key(pod["metadata"]["namespace"], pod["metadata"]["name"]))
+        seen = self._pods.get(_key(pod))
         if seen is None or not seen["spec"].get("nodeName"):
             self._room.lift(uid)
 
@@ -201,6 +208,10 @@ class Scheduler:
             log.debug("pod %s/%s: %s", meta["namespace"], meta["name"], error)
         except (ServerError, ApiError, ConnectionError) as error:
             log.warning("pod %s/%s: reason not written: %s", meta["namespace"], meta["name"], error)
+
+
+def _key(pod: Document) -> Key:
+    return Key(pod["metadata"]["namespace"], pod["metadata"]["name"])
 
 
 def _order(pod: Document) -> tuple[int, str, str]:
