@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.conformance import engine_objects
 from tests.conformance.case import Document, Skip
-from worker_agent.api import timestamps
+from worker_agent.api import quantity, timestamps
 from worker_agent.api.meta import Key
 from worker_agent.api.workload import Workload
 from worker_agent.engine import conditions, policy, workload_info
@@ -217,13 +217,19 @@ def pending_status(case: Document) -> list[str]:
 
 
 def fair_admission(case: Document) -> list[str]:
-    if case.get("admissionFairSharing"):
-        raise Skip("admission fair sharing is not part of the engine yet")
+    configuration = {"admissionFairSharing": case.get("admissionFairSharing")}
     for document in case["objects"]:
         if document["kind"] == "LocalQueue":
             document["spec"].setdefault("clusterQueue", "cq")
-    head = _state(case).pending["cq"].pop()
-    return _expect("firstPopped", case["expect"]["firstPopped"], str(head.key) if head else None)
+    state = ClusterState(policy.resolve(case["featureGates"], configuration))
+    engine_objects.load(state, [_with_pod_sets(document) for document in case["objects"]], NOW)
+    for name, amounts in case["initialLocalQueueUsage"].items():
+        consumed = {resource: quantity.nanos(amount) for resource, amount in amounts.items()}
+        if state.usage_book is not None:
+            state.usage_book.history.seed(Key.parse(name), consumed, timestamps.micros(NOW))
+            state.usage_book.version += 1
+    heads = state.heads(NOW)
+    return _expect("firstPopped", case["expect"]["firstPopped"], str(heads[0].key) if heads else None)
 
 
 RUNNERS = {

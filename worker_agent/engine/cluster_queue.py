@@ -100,7 +100,7 @@ class ClusterQueueRow:
         self.view = view
         self.cohort_name: str = spec.cohort_name
         self.groups: tuple[ResourceGroup, ...] = tuple(ResourceGroup(group) for group in spec.resource_groups)
-        self.by_resource: dict[str, ResourceGroup] = {r: g for g in self.groups for r in g.resources}
+        self.by_resource: dict[str, ResourceGroup] = {r: g for g in reversed(self.groups) for r in g.resources}
         self.flavors: tuple[str, ...] = tuple(flavor for group in self.groups for flavor in group.flavors)
         self.fungibility: FlavorFungibility = spec.flavor_fungibility or FlavorFungibility()
         self.strict: bool = spec.queueing_strategy == names.STRICT_FIFO

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from worker_agent.api.meta import Key
 from worker_agent.engine.nomination import Entry
 from worker_agent.engine.policy import Policy
 
@@ -10,13 +9,13 @@ from worker_agent.engine.policy import Policy
 def classical(entries: Sequence[Entry], policy: Policy) -> Iterator[Entry]:
     """Second passes, then the lowest borrowing level, the highest priority, the longest wait.
 
-    Entries that do not fit take part with the level they got. The key ends in uid and name, so that equal input gives
-    an equal order.
+    Entries that do not fit take part with the level they got. What is equal in all this, UID included, keeps the order
+    in which it came.
     """
     return iter(sorted(entries, key=lambda entry: _classical_key(entry, policy)))
 
 
-def _classical_key(entry: Entry, policy: Policy) -> tuple[bool, bool, int, int, int, str, Key]:
+def _classical_key(entry: Entry, policy: Policy) -> tuple[bool, bool, int, int, int, str]:
     row = entry.row
     return (
         not entry.second_pass,
@@ -25,5 +24,4 @@ def _classical_key(entry: Entry, policy: Policy) -> tuple[bool, bool, int, int, 
         -row.priority if policy.sort_priority_within_cohort else 0,
         row.order_time,
         row.uid,
-        row.key,
     )

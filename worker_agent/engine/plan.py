@@ -74,6 +74,8 @@ class Plan:
     """Nominated heads in the order in which they were processed."""
     preemption_skips: dict[str, int] = field(default_factory=dict)
     """Per ClusterQueue, preemptors passed over because another entry had taken their victims or their room."""
+    recomputations: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Per ClusterQueue, what came of nominating preemptors again whose victims had been taken: counts by result."""
     blocked: bool = False
     """An admission waits for PodsReady of others (waitForPodsReady.blockAdmission)."""
 

@@ -41,6 +41,7 @@ class Processing:
         self._attempts: list[Key] = []
         self._steps: list[Step] = []
         self._skips: dict[str, int] = {}
+        self._recomputations: dict[str, dict[str, int]] = {}
         self._unready = bool(state.unready)
         self._blocked = False
 
@@ -119,7 +120,15 @@ class Processing:
             found = self._recompute(entry, queue, assignment)
         if found.mode is Mode.FIT:
             found.mode = Mode.DEFERRED_FIT
+        self._count_recomputation(queue.name, found, entry.targets)
         return found
+
+    def _count_recomputation(self, queue: str, found: Assignment, targets: list[Target]) -> None:
+        result = "new_targets" if targets and not self._overlaps(targets) else "skipped"
+        if found.mode is Mode.DEFERRED_FIT:
+            result = "deferred_fit"
+        counts = self._recomputations.setdefault(queue, {})
+        counts[result] = counts.get(result, 0) + 1
 
     def _recompute(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> Assignment:
         """Nominate again from the first flavor, but only with the flavors that were nominated before."""
@@ -177,7 +186,14 @@ class Processing:
         for entry in entries:
             if entry.outcome is not Outcome.ASSUMED:
                 self._steps.append(self._give_back(entry))
-        return Plan(self._state.cycle, tuple(self._steps), tuple(self._attempts), self._skips, self._blocked)
+        return Plan(
+            self._state.cycle,
+            tuple(self._steps),
+            tuple(self._attempts),
+            preemption_skips=self._skips,
+            recomputations=self._recomputations,
+            blocked=self._blocked,
+        )
 
     def _admit(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> Admit:
         admitted = admission.checks_satisfied(entry.row.workload, queue, assignment)

@@ -117,7 +117,8 @@ class UsageHistory:
         ledger = self._ledgers.get(queue)
         if ledger is None or ledger.updated is None:
             return True
-        return now - ledger.updated >= self.rules.sampling_interval * 1e6
+        interval = self.rules.sampling_interval
+        return interval > 0 and now - ledger.updated >= interval * 1e6
 
     # -- value -----------------------------------------------------------------------------------------------------
 
