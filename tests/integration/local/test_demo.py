@@ -1,0 +1,56 @@
+"""The demo as its user runs it: a program that ends by itself, or is interrupted, and leaves nothing behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+
+FEDHUB = [sys.executable, "-m", "hub.cli"]
+
+
+def start(tmp_path: Path, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*FEDHUB, "demo", "--state", str(tmp_path / "state"), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+
+
+def leftovers(tmp_path: Path) -> list[str]:
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        if any(str(tmp_path) in argument for argument in process.info["cmdline"] or ()):
+            found.append(" ".join(process.info["cmdline"]))
+    return found
+
+
+def test_every_job_finishes_where_it_fits(tmp_path):
+    with start(tmp_path, "--jobs", "12", "-o", "json") as demo:
+        shown, notes = demo.communicate(timeout=110)
+    assert demo.returncode == 0, notes
+    rows = json.loads(shown)
+    assert len(rows) == 12
+    assert {row["stage"] for row in rows} == {"finished"}
+    assert len({row["cluster"] for row in rows}) >= 2
+    assert {row["cluster"] for row in rows if row["job"].startswith(("finetune", "fat"))} == {"oregon"}
+    assert all(row["why"].startswith(f"{row['cluster']}: ") for row in rows)
+    assert leftovers(tmp_path) == []
+
+
+def test_interrupt_stops_everything(tmp_path):
+    with start(tmp_path, "--jobs", "30") as demo:
+        for line in demo.stderr:
+            if "queued" in line:
+                break
+        demo.send_signal(signal.SIGINT)
+        _, notes = demo.communicate(timeout=60)
+    assert demo.returncode == 130
+    assert "everything that was started is stopped" in notes
+    assert "Traceback" not in notes
+    assert leftovers(tmp_path) == []
