@@ -7,6 +7,7 @@ decoder. Which Go type stands behind a field comes with the data file.
 
 import base64
 import binascii
+import functools
 import re
 from datetime import UTC
 from typing import Any, Final
@@ -18,6 +19,8 @@ from worker_agent.api import openapi_data, quantity, timestamps
 META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."
 INTEGERS: Final = {"int32": 2**31, "int64": 2**63, "int": 2**63, "uint8": 2**8}
 QUANTITY_WORDS: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+WHOLE_SECONDS: Final = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ")
+"""Times that are canonical already; days after the 28th are looked at more closely."""
 ALIASES: Final = re.compile(r"\b(?:corev1|metav1|apiextensionsv1|rbacv1|batchv1|autoscalingv1)\.")
 LOCAL_TYPE: Final = re.compile(r"(?<![\w.])([A-Z]\w*)")
 
@@ -96,18 +99,60 @@ def _decode_object(value: Any, node: Node, place: _Place) -> Any:
     return {**value, **changed} if changed else value
 
 
+class _Field:
+    """What decoding needs to know of one struct field, worked out once."""
+
+    __slots__ = ("go_type", "integer_bound", "is_bool", "is_text", "node", "omits_empty", "raw_type")
+
+    def __init__(self, node: Node, declared: str) -> None:
+        self.raw_type, _, options = declared.partition(",")
+        self.node = node
+        self.go_type = qualified(self.raw_type)
+        self.omits_empty = "omitempty" in options and not self.raw_type.startswith("*")
+        plain = node.name not in SPECIAL
+        self.is_text = plain and node.type == "string" and node.raw.get("format") != "byte"
+        self.is_bool = plain and node.type == "boolean"
+        self.integer_bound = INTEGERS[node.raw.get("format", "int64")] if plain and node.type == "integer" else 0
+
+    def fits(self, value: Any) -> bool:
+        """Whether the value is a scalar that decodes to itself: most are."""
+        kind = type(value)
+        if kind is str:
+            return self.is_text
+        if kind is bool:
+            return self.is_bool
+        return kind is int and -self.integer_bound <= value < self.integer_bound
+
+
+_FIELDS: Final[dict[str, dict[str, _Field]]] = {}
+
+
+def _fields_of(node: Node) -> dict[str, _Field]:
+    known = _FIELDS.get(node.name)
+    if known is None:
+        go = openapi_data.load().go_fields.get(node.name, {})
+        known = {key: _Field(child, go.get(key, "")) for key, child in node.fields.items()}
+        if node.name:
+            _FIELDS[node.name] = known
+    return known
+
+
 def _decode_struct(value: dict[str, Any], node: Node, place: _Place) -> dict[str, Any]:
-    go = openapi_data.load().go_fields.get(node.name, {})
     struct = node.name.rpartition(".")[2] or place.struct
+    fields = _fields_of(node)
     changed: dict[str, Any] = {}
     for key, old in value.items():
-        child = node.fields.get(key)
-        if child is None:
+        field = fields.get(key)
+        if field is None:
             continue
-        go_type, _, options = go.get(key, "").partition(",")
-        path = f"{place.path}.{key}" if place.path else key
-        new = _decode(old, child, _Place(struct, path, qualified(go_type)))
-        if new is None or ("omitempty" in options and _is_empty(new, child, go_type)):
+        if old is None:
+            changed[key] = MISSING
+            continue
+        new = old
+        if not field.fits(old):
+            path = f"{place.path}.{key}" if place.path else key
+            new = _decode(old, field.node, _Place(struct, path, field.go_type))
+        if new is None or (field.omits_empty and not new and _is_empty(new, field.node, field.raw_type)):
             changed[key] = MISSING
         elif new is not old:
             changed[key] = new
@@ -217,11 +262,13 @@ def check_base64(text: str) -> None:
         raise DecodeError(f"illegal base64 data at input byte {min(position, len(text))}") from None
 
 
+@functools.cache
 def qualified(go_type: str) -> str:
     """A Go type as reflection names it: no pointer, local names with their package ``v1``."""
     return LOCAL_TYPE.sub(r"v1.\1", ALIASES.sub("v1.", go_type.lstrip("*"))).replace("v1.v1.", "v1.")
 
 
+@functools.cache
 def _map_value(go_type: str) -> str:
     match = re.match(r"map\[[\w.]+\]\*?(.*)", go_type)
     return match[1] if match else "string"
@@ -230,6 +277,12 @@ def _map_value(go_type: str) -> str:
 def _quantity(value: Any, _place: _Place) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise DecodeError(QUANTITY_WORDS)
+    text = _canonical(value)
+    return value if text == value and isinstance(value, str) else text
+
+
+@functools.lru_cache(4096)
+def _canonical(value: str | float) -> str:
     try:
         return quantity.canonical(value)
     except ValueError:
@@ -237,6 +290,8 @@ def _quantity(value: Any, _place: _Place) -> str:
 
 
 def _time(value: Any, place: _Place) -> Any:
+    if isinstance(value, str) and WHOLE_SECONDS.fullmatch(value):
+        return value
     instant = _instant(value, place, "2006-01-02T15:04:05Z07:00")
     return None if instant is None else timestamps.rfc3339(instant)
 

@@ -12,17 +12,18 @@ from hub.local.apiserver.schema.node import MISSING, NOTHING, Node
 RESOURCE_FIELDS: Final = frozenset({"apiVersion", "kind", "metadata"})
 
 
-def prune(value: dict[str, Any], root: Node) -> tuple[dict[str, Any], list[str]]:
+def prune(value: dict[str, Any], root: Node, *, nulls: bool = True) -> tuple[dict[str, Any], list[str]]:
     """The object without the fields its schema does not declare, and their paths.
 
-    Nulls that are neither allowed nor have a default disappear too, without a path. ``apiVersion``, ``kind`` and
+    Nulls that are neither allowed nor have a default disappear too, without a path, unless ``nulls`` is False.
+    ``apiVersion``, ``kind`` and
     ``metadata`` are left alone at the root and in embedded resources.
     """
     unknown: list[str] = []
     if isinstance(value.get("metadata"), dict):
         value = _without_unknown_metadata(value, root, unknown)
-    pruned = without_nulls(_prune(value, root, "", unknown, at_root=True), root)
-    return pruned, sorted(unknown)
+    pruned = _prune(value, root, "", unknown, at_root=True)
+    return without_nulls(pruned, root) if nulls else pruned, sorted(unknown)
 
 
 def with_clean_metadata(document: dict[str, Any]) -> dict[str, Any]:
@@ -65,7 +66,7 @@ def _prune_map(value: dict[str, Any], node: Node, path: str, unknown: list[str],
         child = node.fields.get(key) or (node.element if node.type != "array" else None)
         below = f"{path}.{key}" if path else key
         if child is not None:
-            new = _prune(old, child, below, unknown)
+            new = _prune(old, child, below, unknown) if isinstance(old, (dict, list)) else old
             if new is not old:
                 changed[key] = new
         elif not node.preserve:

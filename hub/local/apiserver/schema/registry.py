@@ -104,7 +104,7 @@ class SchemaRegistry:
         struct cannot hold.
         """
         node = self.schema(gvk)
-        pruned, unknown = pruning.prune(document, node)
+        pruned, unknown = pruning.prune(document, node, nulls=gvk in self._custom)
         return (pruned if gvk in self._custom else go_decoding.decode(pruned, node)), unknown
 
     def validate(self, gvk: GVK, new: Document, old: Document | None, subresource: str) -> Sequence[FieldError]:
