@@ -38,9 +38,14 @@ class Files:
         return self.folder / "server.key"
 
     @property
-    def service_accounts(self) -> Path:
-        """The private key that signs service account tokens."""
+    def service_accounts_key(self) -> Path:
+        """Signs service account tokens."""
         return self.folder / "service-accounts.key"
+
+    @property
+    def service_accounts_certificate(self) -> Path:
+        """Verifies them: a private key in PKCS 8 is not read where a public one is asked for, a certificate is."""
+        return self.folder / "service-accounts.crt"
 
     @property
     def components(self) -> Path:
@@ -72,8 +77,10 @@ def write(files: Files, name: str, server: str) -> Document:
     pair = ca.server(HOSTS)
     files.certificate.write_bytes(pair.certificate)
     write_private(files.key, pair.key)
-    if not files.service_accounts.exists():
-        write_private(files.service_accounts, ca.client("service-accounts").key)
+    if not files.service_accounts_key.exists():
+        signer = ca.client("service-accounts")
+        files.service_accounts_certificate.write_bytes(signer.certificate)
+        write_private(files.service_accounts_key, signer.key)
     files.audit_policy.write_text(json.dumps(AUDIT_POLICY))
     kubeconfig_files.write(files.components, _kubeconfig(ca, name, server, "system:fedhub-components"))
     return _kubeconfig(ca, name, server, "kubernetes-admin")
