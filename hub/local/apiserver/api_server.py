@@ -65,17 +65,24 @@ class ApiServer:
         self._rousing: set[str] = set()
         self._cleaning: asyncio.Task[None] | None = None
         self._stopping = False
+        self._broken = ""
 
     async def answer(self, request: Request, identity: Identity) -> Answer:
         """Carry a request through the core; returns when what it wrote is safe and told to watches."""
+        if self._broken:
+            why = f"storage failed ({self._broken}): mend the disk and restart the API server"
+            return failed(failure.internal(why))
         try:
             answer = await self._carry(request, identity)
         except Exception as error:
             _logger.exception("%s %s failed", request.method, request.path)
             answer = failed(failure.internal(f"{type(error).__name__}: {error}"))
         if request.method not in _READS:
+            try:
+                await self.settle()
+            except Exception as error:
+                answer = failed(failure.internal(f"storage failed: {error}"))
             self._count(request, identity, answer.status)
-            await self.settle()
         return answer
 
     async def _carry(self, request: Request, identity: Identity) -> Answer:
@@ -94,7 +101,13 @@ class ApiServer:
         if not events:
             return
         if self._log is not None:
-            await self._log.append(events)
+            try:
+                await self._log.append(events)
+            except Exception as error:
+                # Memory is ahead of the disk now: going on would show what a restart takes back.
+                _logger.critical("storage failed, no request is answered any more: %s", error)
+                self._broken = str(error)
+                raise
         self._publish(events)
 
     def _publish(self, events: Sequence[Event]) -> None:

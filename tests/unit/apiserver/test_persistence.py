@@ -4,10 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from hub.local.apiserver.api_server import ApiServer
+from hub.local.apiserver.in_process import InProcessTransport
 from hub.local.apiserver.persistence import SqliteLog
 from hub.local.apiserver.serve import RunningServer, ServerConfig, start
 from tests.unit.apiserver.plain_schemas import PlainSchemas
-from tests.unit.apiserver.world import CONFIG_MAPS, CRDS, PODS, config_map, crd, pod
+from tests.unit.apiserver.world import CONFIG_MAPS, CRDS, PODS, World, config_map, crd, pod
+from worker_agent.kube.clock import SystemClock
 from worker_agent.kube.transport import Request
 
 
@@ -93,6 +96,25 @@ async def test_deletion_under_way_is_finished_after_a_restart(config: ServerConf
         await second.server._cleaning
     assert (await ask(second, "GET", f"{CONFIG_MAPS}/leaf"))[0] == 404
     await second.stop()
+
+
+class FullDisk:
+    """A log that cannot take anything."""
+
+    async def append(self, events: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    async def close(self) -> None: ...
+
+
+async def test_failed_storage_ends_service(world: World) -> None:
+    server = ApiServer(world.core, SystemClock(), log=FullDisk())
+    transport = InProcessTransport(server)
+    body = json.dumps(config_map("a")).encode()
+    wrote = await transport.request(Request("POST", CONFIG_MAPS, (), {}, body))
+    assert (wrote.status, "disk is full" in (await wrote.read()).decode()) == (500, True)
+    after = await transport.request(Request("GET", CONFIG_MAPS))
+    assert (after.status, "restart the API server" in (await after.read()).decode()) == (500, True)
 
 
 async def test_damaged_file_is_an_error_at_the_start(tmp_path: Path) -> None:
