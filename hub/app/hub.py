@@ -41,6 +41,9 @@ from worker_agent.kube.transport import Transport
 
 log = logging.getLogger(__name__)
 
+FIRST_CONTACT_SECONDS: Final = 15.0
+"""The longest wait for the workers before the first decision."""
+
 REPORTING_CONTROLLER: Final = "multikueue"
 
 FOLLOWED: Final[dict[ResourceType, type[Any]]] = {
@@ -64,7 +67,7 @@ class Hub:
     ) -> None:
         self.agent = agent
         self.configuration = configuration
-        self.metrics = metrics or HubMetrics()
+        self.metrics = metrics or HubMetrics(agent.metrics.registry, agent.metrics.role)
         self.evaluator = evaluator or evaluators.make(
             configuration, agent.configuration.policy, agent.clock, self._replay
         )
@@ -153,6 +156,7 @@ class Hub:
                 group.create_task(self.clusters.run(), name="worker connections")
                 group.create_task(self.clusters.watch_files(), name="kubeconfig files")
                 group.create_task(self.checks.run(), name="admission checks")
+                await self._first_contact()
                 group.create_task(self.sync.run(), name="workload synchronisation")
                 group.create_task(self.orphans.run(configuration.gc_interval), name="orphans")
                 for number, work in enumerate(self._dispatchers()):
@@ -164,7 +168,7 @@ class Hub:
         """AllAtOnce is part of the synchronisation, and any other name is somebody else's program."""
         configuration = self.configuration
         if configuration.sync.dispatcher == CAPACITY_AWARE:
-            yield self.dispatch.run(self._all_tried)
+            yield self.dispatch.run()
         elif configuration.sync.dispatcher == INCREMENTAL:
             dispatcher = IncrementalDispatcher(
                 self.objects,
@@ -175,6 +179,13 @@ class Hub:
                 keep_order=configuration.keep_config_order,
             )
             yield dispatcher.run()
+
+    async def _first_contact(self) -> None:
+        """Wait until every worker was tried once: whoever decides earlier counts the late ones out."""
+        clock = self.agent.clock
+        deadline = clock.monotonic() + FIRST_CONTACT_SECONDS
+        while not self._all_tried() and clock.monotonic() < deadline:
+            await clock.sleep(0.05)
 
     def _all_tried(self) -> bool:
         """Whether every worker has been reached, or found out of reach."""

@@ -7,7 +7,7 @@ is that of the ideal.
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -37,13 +37,11 @@ WRITES_AT_A_TIME: Final = 32
 class DispatchSettings:
     """``round_timeout``: how long a nominated cluster may take before the next is tried.
 
-    ``batch_period``: seconds for which workloads are collected. ``first_contact``: the longest wait, in seconds, for
-    the workers to be reached for the first time; deciding earlier would count the late ones out.
+    ``batch_period``: seconds for which workloads are collected.
     """
 
     round_timeout: timedelta = timedelta(minutes=5)
     batch_period: float = 0.02
-    first_contact: float = 15.0
 
 
 @dataclass(slots=True)
@@ -95,11 +93,8 @@ class DispatchLoop:
         self._fresh.update(self._cases)
         self._wake.set()
 
-    async def run(self, reached: Callable[[], bool] = lambda: True) -> None:
-        """Dispatch until cancelled; begins when ``reached()`` says that every worker was tried."""
-        deadline = self._clock.monotonic() + self._settings.first_contact
-        while not reached() and self._clock.monotonic() < deadline:
-            await self._clock.sleep(0.05)
+    async def run(self) -> None:
+        """Dispatch until cancelled."""
         while True:
             try:
                 async with asyncio.timeout(TICK_SECONDS):
@@ -108,7 +103,13 @@ class DispatchLoop:
                 pass
             self._wake.clear()
             await self._clock.sleep(self._settings.batch_period)
-            await self._pass()
+            try:
+                await self._pass()
+            except Exception:
+                # One workload that cannot be evaluated must not end dispatch for all others.
+                log.exception("a round of dispatch failed; the next one comes in %g s", TICK_SECONDS)
+                self._fresh.update(self._cases)
+                await self._clock.sleep(TICK_SECONDS)
 
     async def _pass(self) -> None:
         news, self._news = self._news, False

@@ -60,6 +60,11 @@ class FederationObjects:
     def job(self, kind: JobKind, key: Key) -> Document | None:
         return self.known.document(kind.resource, key)
 
+    def knows_jobs(self, kind: JobKind) -> bool:
+        """Whether a job that is not found does not exist: the first list of its kind is in."""
+        resource = kind.resource
+        return self.known.follows(resource) and self.known.informer(resource).synced.is_set()
+
     def admission_check(self, name: str) -> AdmissionCheck | None:
         return self.checks.get(Key("", name))
 

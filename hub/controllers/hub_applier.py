@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from hub.engine.intents import (
 from hub.metrics import HubMetrics
 from worker_agent.api.meta import Key
 from worker_agent.controllers.applier import Applier, ReconcileError
+from worker_agent.controllers.write_turns import Ref
 from worker_agent.engine.intents import CreateObject, Intent, RecordEvent
 from worker_agent.kube.errors import AlreadyExists, ApiError, Conflict
 
@@ -55,11 +56,21 @@ class HubApplier:
         """Returns the seconds after which to look again. Raises ApiError, ConnectionError or ReconcileError; what
         follows a failed intent is not done, except inside EachCluster."""
         requeues: list[float] = []
+        basis = dict(self._manager.versions(_own(intents)))
         for place, group in groupby(intents, _place):
-            seconds = await self._run(place, list(group))
+            members = list(group)
+            self._still_stands(basis, members)
+            seconds = await self._run(place, members)
+            basis |= self._manager.versions(_own(members))
             if seconds is not None:
                 requeues.append(seconds)
         return min(requeues, default=None)
+
+    def _still_stands(self, basis: Mapping[Ref, str], intents: Sequence[HubIntent]) -> None:
+        """Raises Conflict where the manager's object changed while an earlier step waited for a worker."""
+        for ref, version in self._manager.versions(_own(intents)).items():
+            if version != basis[ref]:
+                raise Conflict(409, "Conflict", f"{ref[0].kind} {ref[1]} changed since this was decided")
 
     def forget(self, key: Key) -> None:
         """The Workload is gone; its events need not be remembered."""
@@ -140,6 +151,11 @@ class HubApplier:
         while len(self._told) > REMEMBERED_EVENTS:
             del self._told[next(iter(self._told))]
         return True
+
+
+def _own(intents: Iterable[HubIntent]) -> list[HubIntent]:
+    """Those that are written on the manager."""
+    return [intent for intent in intents if _place(intent) == ""]
 
 
 def _place(intent: HubIntent) -> str | None:

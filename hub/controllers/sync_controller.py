@@ -23,6 +23,9 @@ from worker_agent.kube.controller import Controller
 from worker_agent.kube.informer import Event
 
 KEEP: Final = "Keep"
+UNREAD_SECONDS: Final = 0.5
+"""When to look again at a Workload whose kind of job has not been read yet."""
+
 WORKERS: Final = 64
 """Workloads looked after at a time; most wait for an API server, and a slow worker must not use up all of them."""
 
@@ -102,6 +105,9 @@ class SyncController:
         group = group_loading.load(key, self.federation(), self._policy, self._deleted.get(key))
         if group is None:
             return None
+        kind = group.owner.kind
+        if kind is not None and group.job is None and not self._objects.knows_jobs(kind):
+            return UNREAD_SECONDS
         assert self._applier is not None
         intents = sync.decide(self._with_policy(group), self._clock.now())
         requeue = await self._applier.apply(intents)

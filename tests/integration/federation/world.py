@@ -259,6 +259,16 @@ class Federation:
         stop.set()
         await asyncio.wait_for(task, 20)
 
+    async def crash(self, name: str) -> None:
+        """End a program without a chance to finish anything, and start it again."""
+        _, task = self._tasks.pop(name)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        if name == "hub":
+            self.start_hub(gc_interval=1.0)
+        else:
+            self.start_worker(name)
+
     async def stop_all(self) -> None:
         for name in list(self._tasks):
             await self.stop(name)
