@@ -19,13 +19,18 @@ class JobSync:
     refused: bool = False
 
 
-def validated(group: RemoteGroup, cluster: str, now: datetime) -> JobSync:
-    """Synchronise the job on ``cluster`` after making sure that what stands there is ours."""
+def validated(group: RemoteGroup, cluster: str, now: datetime, *, may_create: bool = False) -> JobSync:
+    """Synchronise the job on ``cluster`` after making sure that what stands there is ours.
+
+    ``may_create``: a job that is not there is made. After its end that would run it a second time.
+    """
     remote = group.connected[cluster].job
     kind = group.owner.kind
     if kind is not None and remote is not None and not remote_objects.is_ours(remote, group.policy.origin):
         message = remote_objects.foreign_object(kind.resource, remote_objects.key_of(remote), group.policy.origin)
         return JobSync((RetryWithError(message),), refused=True)
+    if remote is None and not may_create:
+        return JobSync()
     return _sync(group, cluster, remote, now)
 
 

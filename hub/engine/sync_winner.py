@@ -23,20 +23,26 @@ EVICTED_ON_MANAGER: Final = "EvictedOnManagerCluster"
 PENDING: Final = "Pending"
 TOPOLOGY_READY: Final = "Ready"
 
+_LEAVING: Final = (names.CHECK_RETRY, names.CHECK_REJECTED)
+"""States of the check by which the Workload leaves its cluster: no job is started on the way out."""
+
 
 def adopt(group: RemoteGroup, cluster: str, copy: Sight, now: datetime) -> list[HubIntent]:
-    """``cluster`` admitted the Workload: drop the other copies, run the job there, and tell the manager's Workload."""
+    """``cluster`` admitted the Workload: drop the other copies, tell the manager's Workload, and run the job there.
+
+    Kueue runs the job first. When the manager cannot be told then, and the worker is lost before it can, the job runs
+    in a place that nobody knows of, and once more in the next. So the choice is on record before anything runs by it.
+    """
     intents = sync_removal.elsewhere(group, cluster)
     evicted = group.local.condition(names.EVICTED)
     if group.has_quota and evicted is not None and evicted.is_true:
         intents.append(_deactivate(group, cluster, evicted.message))
         return intents
-    sync = sync_job.validated(group, cluster, now)
+    sync = sync_job.validated(group, cluster, now, may_create=group.check.state not in _LEAVING)
+    if not sync.refused:
+        intents += _told(group, cluster, copy, now)
     intents += sync.intents
-    if sync.refused:
-        return intents
-    intents += _told(group, cluster, copy, now)
-    if isinstance(intents[-1], RetryWithError):
+    if sync.refused or any(isinstance(intent, RetryWithError) for intent in intents):
         return intents
     timeout = group.policy.worker_lost_timeout.total_seconds()
     intents.append(RequeueAfter(DEFERRED_SYNC_SECONDS if sync.deferred else timeout))
@@ -99,7 +105,7 @@ def _told(group: RemoteGroup, cluster: str, copy: Sight, now: datetime) -> list[
     if admission is not None:
         fields["admission"] = admission
     state = group.check.state
-    if state in (names.CHECK_RETRY, names.CHECK_REJECTED):
+    if state in _LEAVING:
         return [_status(group, fields)] if fields else []
     if group.cluster_name not in ("", cluster):
         return [

@@ -5,7 +5,7 @@ follow only after the writes they tell of have succeeded.
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,6 +71,14 @@ class Applier:
                 for write in writes:
                     await self._write(batch, write)
         return self._conclude(batch, intents)
+
+    def versions(self, intents: Iterable[object]) -> Mapping[Ref, str]:
+        """The versions that the strict writes among ``intents`` rest on, as known now."""
+        return {
+            (intent.resource, intent.key): _resource_version(self._known.document(intent.resource, intent.key))
+            for intent in intents
+            if isinstance(intent, ApplyStatus | PatchObject) and intent.strict
+        }
 
     async def apply_in_turn(self, intents: Sequence[Intent]) -> float | None:
         """As ``apply``, for a caller that holds the turns and decided on what is known now."""
@@ -256,8 +264,12 @@ class Applier:
 
 
 def _version_of(document: Document) -> Document:
-    version = (document.get("metadata") or {}).get("resourceVersion")
+    version = _resource_version(document)
     return {"resourceVersion": version} if version else {}
+
+
+def _resource_version(document: Document | None) -> str:
+    return str(((document or {}).get("metadata") or {}).get("resourceVersion") or "")
 
 
 def _folded(intents: Sequence[Intent]) -> list[Write | list[ApplyStatus]]:

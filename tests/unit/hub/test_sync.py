@@ -249,6 +249,30 @@ def adopted(**status) -> RemoteGroup:
     )
 
 
+def test_s6_the_choice_is_on_record_before_the_job_is_made():
+    intents = sync.decide(adopted(), NOW)
+    assert intents.index(one(ApplyStatus, intents)) < intents.index(one(CreateObject, intents))
+
+
+@pytest.mark.parametrize("state", ["Retry", "Rejected"])
+def test_s6_no_job_is_made_for_a_workload_that_leaves(state):
+    local = checked(state, clusterName="w1")
+    assert of(CreateObject, sync.decide(group(local, {"w1": holding(copy(ADMITTED))}), NOW)) == []
+
+
+def test_s6_no_job_is_made_in_another_cluster_than_the_recorded_one():
+    local = checked("Pending", clusterName="w2")
+    intents = sync.decide(group(local, {"w1": holding(copy(ADMITTED)), "w2": Remote()}), NOW)
+    refusal = next(place for place, intent in enumerate(intents) if isinstance(intent, RetryWithError))
+    assert not of(CreateObject, intents[:refusal])
+
+
+def test_s3_a_job_that_is_gone_after_its_end_is_not_made_again():
+    done = condition(names.FINISHED, names.SUCCEEDED)
+    local = checked("Ready", clusterName="w1")
+    assert of(CreateObject, sync.decide(group(local, {"w1": holding(copy(ADMITTED, done))}), NOW)) == []
+
+
 def test_s6_the_first_admitted_copy_wins_and_the_others_go():
     intents = sync.decide(adopted(), NOW)
     assert one(DeleteObject, intents).cluster == "w1"
