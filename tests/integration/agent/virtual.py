@@ -52,8 +52,11 @@ class Cluster(World):
         for resource, document in queue_documents(cpu, **spec):
             await self.client.create(resource, document, document["metadata"].get("namespace", ""))
 
-    async def submit(self, name: str, cpu: str = "1", run_seconds: int = 5, **spec: object) -> None:
+    async def submit(
+        self, name: str, cpu: str = "1", run_seconds: int = 5, labels: Document | None = None, **spec: object
+    ) -> None:
         document = job(name, cpu)
+        document["metadata"]["labels"] |= labels or {}
         document["spec"] |= {"suspend": True, **spec}
         document["spec"]["template"]["metadata"] = {"annotations": {"fedhub.dev/run-seconds": str(run_seconds)}}
         await self.client.create(JOBS, document, "default")

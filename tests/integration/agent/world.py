@@ -122,6 +122,15 @@ class World:
         status = {"active": 1, "ready": 1, "startTime": "2026-01-01T00:00:00Z"}
         await self.patch(JOBS, job, "default", {"status": status}, "status")
 
+    async def finish_pods(self, job: str) -> None:
+        """What the Job controller would report once a suspended job's pods are gone."""
+
+        async def suspended() -> bool:
+            return bool((await self.job(job))["spec"].get("suspend"))
+
+        await self.until(suspended, f"job {job} is suspended")
+        await self.patch(JOBS, job, "default", {"status": {"active": 0, "ready": 0}}, "status")
+
     async def finish(self, job: str) -> None:
         """What the Job controller would report at the end."""
         at = "2026-01-01T00:00:00Z"
