@@ -61,6 +61,15 @@ def decode(document: dict[str, Any], root: Node) -> dict[str, Any]:
     return _with_encoded_data(decoded) if short == "Secret" and "stringData" in decoded else decoded
 
 
+def decode_metadata(document: dict[str, Any], node: Node) -> dict[str, Any]:
+    """A custom resource with its metadata decoded: the one part of it that is a Go struct. Raises DecodeError."""
+    metadata = document.get("metadata")
+    if metadata is None:
+        return document
+    decoded = _decode(metadata, node, _Place("", "", "v1.ObjectMeta"))
+    return document if decoded is metadata else {**document, "metadata": decoded}
+
+
 def _with_encoded_data(secret: dict[str, Any]) -> dict[str, Any]:
     """``stringData`` is only a way to write ``data``: it never comes back."""
     data = dict(secret.get("data") or {})

@@ -16,8 +16,7 @@ def prune(value: dict[str, Any], root: Node, *, nulls: bool = True) -> tuple[dic
     """The object without the fields its schema does not declare, and their paths.
 
     Nulls that are neither allowed nor have a default disappear too, without a path, unless ``nulls`` is False.
-    ``apiVersion``, ``kind`` and
-    ``metadata`` are left alone at the root and in embedded resources.
+    ``apiVersion``, ``kind`` and ``metadata`` are left alone at the root and in embedded resources.
     """
     unknown: list[str] = []
     if isinstance(value.get("metadata"), dict):

@@ -100,12 +100,15 @@ class SchemaRegistry:
     def prune(self, gvk: GVK, document: Document) -> tuple[Document, list[str]]:
         """The document without unknown fields, and their paths as in ``unknown field "spec.x"``.
 
-        A built-in kind also comes in canonical form, as its Go struct writes it; raises DecodeError for a value its
-        struct cannot hold.
+        A built-in kind also comes in canonical form, as its Go struct writes it, and so does the metadata of any
+        other; raises DecodeError for a value the struct cannot hold.
         """
         node = self.schema(gvk)
-        pruned, unknown = pruning.prune(document, node, nulls=gvk in self._custom)
-        return (pruned if gvk in self._custom else go_decoding.decode(pruned, node)), unknown
+        if gvk in self._custom:
+            decoded = go_decoding.decode_metadata(document, self._builtin.node(OBJECT_META))
+            return pruning.prune(decoded, node)
+        pruned, unknown = pruning.prune(document, node, nulls=False)
+        return go_decoding.decode(pruned, node), unknown
 
     def validate(self, gvk: GVK, new: Document, old: Document | None, subresource: str) -> Sequence[FieldError]:
         """What the real server would say against creating ``new`` (``old`` is None) or changing ``old`` into it."""
