@@ -55,7 +55,7 @@ def json_word(value: Any) -> str:
 
 
 def decode(document: dict[str, Any], root: Node) -> dict[str, Any]:
-    """The document as its Go struct would write it again. Raises DecodeError. Unknown fields must be pruned before."""
+    """The document as its Go struct would write it again. Raises DecodeError. Unknown fields stay."""
     short = root.name.rpartition(".")[2]
     decoded: dict[str, Any] = _decode(document, root, _Place(short, "", f"v1.{short}"))
     return _with_encoded_data(decoded) if short == "Secret" and "stringData" in decoded else decoded

@@ -107,8 +107,7 @@ class SchemaRegistry:
         if gvk in self._custom:
             decoded = go_decoding.decode_metadata(document, self._builtin.node(OBJECT_META))
             return pruning.prune(decoded, node)
-        pruned, unknown = pruning.prune(document, node, nulls=False)
-        return go_decoding.decode(pruned, node), unknown
+        return pruning.prune(go_decoding.decode(document, node), node, nulls=False)
 
     def validate(self, gvk: GVK, new: Document, old: Document | None, subresource: str) -> Sequence[FieldError]:
         """What the real server would say against creating ``new`` (``old`` is None) or changing ``old`` into it."""
