@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
-from worker_agent.engine.nomination import Outcome
+from worker_agent.engine.nomination import Entry, Outcome
 from worker_agent.engine.requeue_reason import RequeueReason
 
 
@@ -78,6 +78,8 @@ class Plan:
     """Per ClusterQueue, what came of nominating preemptors again whose victims had been taken: counts by result."""
     blocked: bool = False
     """An admission waits for PodsReady of others (waitForPodsReady.blockAdmission)."""
+    entries: tuple[Entry, ...] = field(default=(), compare=False, repr=False)
+    """All heads with what each tried, for whoever tells the story. Live rows: read in the engine's thread only."""
 
     def __iter__(self) -> Iterator[Step]:
         return iter(self.steps)

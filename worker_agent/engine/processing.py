@@ -193,6 +193,7 @@ class Processing:
             preemption_skips=self._skips,
             recomputations=self._recomputations,
             blocked=self._blocked,
+            entries=tuple(entries),
         )
 
     def _admit(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> Admit:
