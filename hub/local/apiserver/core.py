@@ -108,9 +108,9 @@ class Core:
 
     def _serves(self, parts: list[str]) -> bool:
         """Whether the path lies in a group version of the server's own (the router of CRDs is less polite)."""
-        if parts[0] not in ("api", "apis"):
-            return False
-        return self.state.resources.is_built_in(*_group_version(parts))
+        if parts[0] != "apis":
+            return parts[0] == "api"
+        return self.state.resources.is_built_in(parts[1], parts[2])
 
     def _other(self, request: Request) -> Answer:
         """Paths that name no served resource."""
@@ -129,10 +129,6 @@ class Core:
                 raise failure.no_such_resource()
             return Answer(404, b"404 page not found\n", content_type="text/plain; charset=utf-8")
         return found
-
-
-def _group_version(parts: list[str]) -> tuple[str, str]:
-    return ("", parts[1]) if parts[0] == "api" else (parts[1], parts[2])
 
 
 def _read(call: Call) -> Answer:
@@ -166,6 +162,8 @@ def _no_subresource(target: Target) -> Failure:
 
 def _write(call: Call) -> Steps:
     target = call.target
+    if target.resource.namespaced and not target.namespace:
+        raise failure.method_not_allowed()
     if target.subresource:
         return _write_subresource(call)
     if target.verb not in target.resource.verbs or bool(target.name) is (target.verb in _ON_COLLECTION):

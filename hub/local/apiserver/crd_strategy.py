@@ -5,6 +5,7 @@ Source: apiextensions-apiserver pkg/registry/customresourcedefinition, pkg/apis/
 
 from hub.local.apiserver.call import Call
 from hub.local.apiserver.schema.field_errors import FieldError, invalid, not_supported, required
+from worker_agent.api import document as documents
 from worker_agent.api.document import Document
 
 _SCOPES = ("Cluster", "Namespaced")
@@ -52,6 +53,17 @@ def faults(crd: Document) -> list[FieldError]:
         if not (version.get("schema") or {}).get("openAPIV3Schema"):
             found.append(required(f"spec.versions[{index}].schema.openAPIV3Schema"))
     return found or _consistency_faults(crd, spec)
+
+
+def changes(crd: Document, old: Document) -> list[FieldError]:
+    """What a definition cannot change: objects are stored under it."""
+    found = []
+    for path in (("scope",), ("names", "kind"), ("group",), ("names", "plural")):
+        name = ".".join(path)
+        new, before = documents.get(crd["spec"], name), documents.get(old["spec"], name)
+        if new != before:
+            found.append(invalid(f"spec.{name}", new or "", "field is immutable"))
+    return found
 
 
 def _consistency_faults(crd: Document, spec: Document) -> list[FieldError]:

@@ -20,7 +20,7 @@ def create(call: Call) -> Steps:
     document = body.read_object(call)
     document["metadata"] = dict(document["metadata"])
     metadata.place(call, document)
-    document["metadata"].pop("managedFields", None)
+    metadata.drop_given(document)
     manager = write_options.manager(call)
     owned = call.schemas.managed_fields_after_update(call.gvk, document, None, manager, "", call.now)
     if owned:

@@ -49,11 +49,18 @@ def place(call: Call, document: Document) -> None:
         document["metadata"].pop("namespace", None)
 
 
+def drop_given(document: Document) -> None:
+    """Take out of a new object what nobody can bring along. Raises for a revision: the object would not be new."""
+    metadata = document["metadata"]
+    if metadata.get("resourceVersion"):
+        raise failure.unclassified("resourceVersion should not be set on objects to be created")
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "managedFields"):
+        metadata.pop(name, None)
+
+
 def fill_new(call: Call, document: Document) -> None:
     """What only the server sets on a new object: uid, creation time, generated name; the client's values go."""
     metadata = document["metadata"]
-    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "generation"):
-        metadata.pop(name, None)
     metadata["uid"] = new_uid(call.state.entropy)
     metadata["creationTimestamp"] = timestamp(call.now)
     if not metadata.get("name") and metadata.get("generateName"):

@@ -84,10 +84,13 @@ def _new_job(call: Call, job: Document) -> None:
     template = spec.setdefault("template", {})
     template_metadata = template["metadata"] = dict(template.get("metadata") or {})
     labels = template_metadata["labels"] = dict(template_metadata.get("labels") or {})
+    shared = bool(labels) and metadata.get("labels") == labels
     labels.setdefault(_CONTROLLER_UID, metadata["uid"])
     labels.setdefault("controller-uid", metadata["uid"])
     labels.setdefault(_JOB_NAME, metadata["name"])
     labels.setdefault("job-name", metadata["name"])
+    if shared:  # defaulting made them one map in the real server: what is added to one is in both
+        metadata["labels"] = dict(labels)
     selector = spec["selector"] = dict(spec.get("selector") or {})
     matched = selector["matchLabels"] = dict(selector.get("matchLabels") or {})
     matched.setdefault(_CONTROLLER_UID, metadata["uid"])

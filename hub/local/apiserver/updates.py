@@ -51,10 +51,8 @@ def replace(call: Call) -> Steps:
     if call.state.get(resource.store, target.namespace, target.name) is None:
         if not resource.create_on_update or target.subresource:
             raise failure.not_found(resource.group, resource.plural, target.name)
-        wished = {
-            **given,
-            "metadata": {key: value for key, value in given["metadata"].items() if key != "managedFields"},
-        }
+        wished = {**given, "metadata": dict(given["metadata"])}
+        metadata.drop_given(wished)
         fields = call.schemas.managed_fields_after_update(call.gvk, wished, None, manager, "", call.now)
         wished["metadata"]["managedFields"] = fields
         return (yield from creation.create_document(call, wished))

@@ -12,6 +12,8 @@ def faults(call: Call, document: Document, old: Document | None) -> list[FieldEr
     found = list(call.schemas.validate(call.gvk, document, old, call.target.subresource))
     if call.resource.store == CRDS:
         found += crd_strategy.faults(document)
+        if old is not None:
+            found += crd_strategy.changes(document, old)
         if not found:
             found += _compiles(call, document)
     if not found and not call.target.subresource:
