@@ -7,8 +7,9 @@ from typing import Final
 
 import msgspec
 
-from hub.engine import screen
+from hub.engine import node_fit, screen
 from hub.engine.evaluation import Evaluation, Outlook, Request
+from hub.engine.node_fit import Holding
 from hub.engine.views import Views, WorkerView
 from worker_agent.api import names, quantity
 from worker_agent.api.document import get as value_at
@@ -67,10 +68,7 @@ class _Judgement:
 
     def evaluation(self) -> Evaluation:
         verdict = self._verdict
-        outlook, reason, message = _OUTLOOKS[verdict.kind], verdict.reason, self._message()
-        if outlook in (Outlook.FITS, Outlook.FITS_AFTER_PREEMPTION) and not self._has_nodes():
-            outlook, reason = Outlook.WAITS_FOR_ROOM, "NoRoomOnNodes"
-            message = f"quota is free, but no nodes have room for {self._pods()} now"
+        outlook, reason, message = self._on_nodes() or (_OUTLOOKS[verdict.kind], verdict.reason, self._message())
         return Evaluation(
             cluster=self._view.cluster,
             outlook=int(outlook),
@@ -102,11 +100,26 @@ class _Judgement:
         for assignment in value_at(self._verdict.assignment, "podSetAssignments", []):
             yield assignment.get("flavors") or {}
 
-    def _has_nodes(self) -> bool:
-        """Whether the nodes of the assigned flavors can hold all pods at once; unknown nodes count as there."""
-        if self._verdict.assignment is None:
-            return True
-        return self._view.has_nodes(self._row, self._verdict.assignment)
+    def _on_nodes(self) -> tuple[Outlook, str, str] | None:
+        """What stands against a promise of quota on the side of the nodes; None when nothing does, as far as known."""
+        view, verdict, queue = self._view, self._verdict, self._queue
+        if verdict.kind is simulate.Outlook.IMPOSSIBLE or queue is None or node_fit.makes_nodes(view, queue):
+            return None
+        if verdict.kind is simulate.Outlook.FITS and verdict.assignment is None:
+            return None  # it holds its quota there already
+        if view.awaits_report:
+            return Outlook.WAITS_FOR_ROOM, "NoReportYet", "its agent has not told of its nodes yet"
+        held = node_fit.holding(view, queue, self._row, verdict.assignment)
+        if held is Holding.NONE:
+            message = f"no node is large enough for {self._pods()}, not even an empty one"
+            return Outlook.IMPOSSIBLE, "TooLargeForNodes", message
+        if held is Holding.SOME:
+            message = f"{self._message()}; some flavors it may get then have no node large enough for {self._pods()}"
+            return Outlook.WAITS_FOR_ROOM, "MayBeTooLarge", message
+        if verdict.assignment is not None and not view.has_nodes(self._row, verdict.assignment):
+            message = f"quota is free, but no nodes have room for {self._pods()} now"
+            return Outlook.WAITS_FOR_ROOM, "NoRoomOnNodes", message
+        return None
 
     def _pods(self) -> str:
         shapes = []

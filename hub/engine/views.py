@@ -28,6 +28,7 @@ from worker_agent.api.topology import Topology
 from worker_agent.api.workload import Workload
 from worker_agent.engine import capacity, workload_info
 from worker_agent.engine.conditions import Phase
+from worker_agent.engine.node_sizes import NodeSizes
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.state import ClusterState
 from worker_agent.engine.workload_info import WorkloadRow
@@ -79,6 +80,8 @@ _TABLE: Final[dict[str, tuple[Any, Put, Delete]]] = {
 }
 """Plural -> how it is decoded, put into the state, and taken out of it."""
 
+_REPORTS: Final = resource_type.CLUSTER_CAPACITIES.plural
+
 _workload_decoder = msgspec.json.Decoder(Workload)
 _capacity_decoder = msgspec.json.Decoder(ClusterCapacity)
 
@@ -92,9 +95,12 @@ class WorkerView:
         self._policy_hash = capacity.policy_hash(policy)
         self.capacity: ClusterCapacity | None = None
         self.nodes = NodeCommitments()
+        self.sizes = NodeSizes()
         self.exact = False
         """The worker runs the same engine by the same policy: verdicts are its own decisions."""
         self.unreadable: tuple[str, ...] = ()
+        self.complete = False
+        """All first lists are in: what is not known now does not exist, or may not be read."""
         self.problems: dict[tuple[str, Key], str] = {}
 
     def apply(self, event: KnowledgeEvent, now: datetime) -> None:
@@ -120,6 +126,11 @@ class WorkerView:
         """Whether all pods of an admission find nodes at once, as far as nodes are known."""
         return self.nodes.fits(node_commitments.demands_of(row, admission))
 
+    @property
+    def awaits_report(self) -> bool:
+        """The worker has a place for its agent's report, and there is none yet. With real Kueue there is no place."""
+        return self.complete and self.capacity is None and _REPORTS not in self.unreadable
+
     def release(self, key: Key, now: datetime) -> None:
         """The worker did not take it: the assumed room is free again. Nothing happens where nothing is assumed."""
         self.state.forget(key, now)
@@ -132,6 +143,7 @@ class WorkerView:
             self._report(_capacity_decoder.decode(event.raw) if event.raw else None)
         elif event.plural == UNREADABLE:
             self.unreadable = tuple(filter(None, event.raw.decode().split(",")))
+            self.complete = True
         elif event.plural in _TABLE:
             decoder, put, delete = _TABLE[event.plural]
             if event.raw:
@@ -154,6 +166,7 @@ class WorkerView:
     def _report(self, report: ClusterCapacity | None) -> None:
         self.capacity = report
         self.nodes.report(report)
+        self.sizes = NodeSizes(report)
         status = report.status if report is not None else None
         self.exact = (
             status is not None

@@ -81,6 +81,10 @@ class FlavorRoom(View):
     flavor: Annotated[SubdomainName, Field("The ResourceFlavor.", required=True)]
     nodes: Annotated[Int32, Field("Ready nodes of the flavor.", required=True, minimum=0)] = 0
     free_nodes: Annotated[_FreeVectors, Field("Nodes by what is free on them, largest first.")] = None
+    largest_nodes: Annotated[
+        _FreeVectors,
+        Field("Allocatable of the largest nodes, busy or not. A pod that none of them could hold never runs here."),
+    ] = None
     largest_gangs: Annotated[_Gangs, Field("What fits onto all nodes together.")] = None
     levels: Annotated[
         list[LevelRoom] | None,

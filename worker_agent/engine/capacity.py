@@ -14,7 +14,7 @@ import msgspec
 
 from worker_agent.api import timestamps
 from worker_agent.api.document import Document
-from worker_agent.engine import flavor_nodes, quota, resources
+from worker_agent.engine import flavor_nodes, node_sizes, quota, resources
 from worker_agent.engine.cluster_queue import ClusterQueueRow
 from worker_agent.engine.flavor_row import FlavorRow
 from worker_agent.engine.node_room import NodeRow
@@ -154,6 +154,9 @@ def _flavor(
         "nodes": len(nodes),
         "freeNodes": [_vector(vector) for vector in coarsened(room.vectors(flavor.name), most)],
     }
+    sizes = node_sizes.largest(flavor, state.catalog.nodes.nodes.values(), min(most, node_sizes.MOST))
+    if sizes:
+        document["largestNodes"] = [_vector(size) for size in sizes]
     gangs = [
         {"requests": resources.documents(shape), "count": room.largest_gang(shape, flavor.name)} for shape in shapes
     ]

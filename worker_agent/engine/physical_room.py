@@ -72,7 +72,7 @@ class PhysicalRoom:
 
     def largest_gang(self, requests: Mapping[str, int], flavor: str) -> int:
         """The most pods of this request that fit onto the flavor's nodes at once."""
-        return sum(vector.count * _pods_on(vector.free, requests) for vector in self._flavors.get(flavor, ()))
+        return sum(vector.count * pods_on(vector.free, requests) for vector in self._flavors.get(flavor, ()))
 
     def _place(self, left: dict[str, list[FreeNodes]], demand: Demand) -> bool:
         if not left or (demand.flavor and demand.flavor not in left) or demand.count <= 0:
@@ -90,7 +90,7 @@ def _size(demand: Demand) -> tuple[int, ...]:
     return tuple(demand.requests.get(name, 0) for name in ("nvidia.com/gpu", quantity.CPU, "memory"))
 
 
-def _pods_on(free: Mapping[str, int], requests: Mapping[str, int]) -> int:
+def pods_on(free: Mapping[str, int], requests: Mapping[str, int]) -> int:
     """Pods that fit on one node; the node must have every resource that is asked for."""
     asked = [free.get(name, 0) // amount for name, amount in requests.items() if amount > 0]
     if PODS not in requests and PODS in free:
@@ -100,10 +100,10 @@ def _pods_on(free: Mapping[str, int], requests: Mapping[str, int]) -> int:
 
 def _placed(vectors: list[FreeNodes], requests: Mapping[str, int], count: int) -> list[FreeNodes] | None:
     """The vectors after ``count`` pods took the tightest nodes first; None when they do not all fit."""
-    order = sorted(vectors, key=lambda vector: _pods_on(vector.free, requests))
+    order = sorted(vectors, key=lambda vector: pods_on(vector.free, requests))
     rest: list[FreeNodes] = []
     for index, vector in enumerate(order):
-        each = _pods_on(vector.free, requests)
+        each = pods_on(vector.free, requests)
         if not each or not count:
             rest.append(vector)
             continue

@@ -10,8 +10,9 @@ from tests.engine_world import EngineWorld
 from worker_agent.api.cluster_capacity import ClusterCapacity
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
-from worker_agent.engine import capacity
+from worker_agent.engine import capacity, node_sizes
 from worker_agent.engine.capacity import PhysicalRoom
+from worker_agent.engine.node_sizes import NodeSizes
 from worker_agent.engine.physical_room import Demand, FreeNodes
 from worker_agent.engine.policy import DEFAULT, Policy
 
@@ -82,6 +83,37 @@ def test_pods_seen_before_their_node_count() -> None:
     world.put(pod("p", "n0", 3))
     world.put(*machines(1))
     assert free(world, "n0") == 5000
+
+
+def sizes_of(world: EngineWorld) -> NodeSizes:
+    return NodeSizes(decode({"status": report(world)}, ClusterCapacity))
+
+
+def test_the_largest_nodes_are_told_whatever_runs_on_them() -> None:
+    cordoned = node("large", cpu=64, taints=[{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}])
+    cordoned["spec"]["unschedulable"] = True
+    world = EngineWorld([node("small", cpu=2), cordoned, node("gpus", **{"cpu": 4, GPU: 8}), *single_queue()])
+    world.put(pod("p", "large", 60))
+    sizes = [vector["free"] for vector in report(world)["flavors"][0]["largestNodes"]]
+    assert sorted((size.get("cpu"), size.get(GPU, "0")) for size in sizes) == [("4", "8"), ("64", "0")]
+
+
+def test_what_the_largest_node_cannot_hold_is_ruled_out() -> None:
+    sizes = sizes_of(EngineWorld([*machines(2), *single_queue()]))
+    assert sizes.holds({"cpu": 8000}, "default")
+    assert not sizes.holds({"cpu": 8001}, "default")
+    assert sizes.holds({"cpu": 8001}, "unknown")
+
+
+def test_a_flavor_without_nodes_rules_nothing_out() -> None:
+    assert sizes_of(EngineWorld([flavor("f", labels={"kind": "a"}), *machines(1)])).holds({"cpu": 10**6}, "f")
+
+
+def test_many_sizes_are_merged_upwards() -> None:
+    world = EngineWorld([flavor("f"), *(node(f"n{i}", cpu=i + 1, memory=f"{20 - i}Gi") for i in range(12))])
+    assert len(report(world)["flavors"][0]["largestNodes"]) == node_sizes.MOST
+    assert all(sizes_of(world).holds({"cpu": (i + 1) * 1000, "memory": (20 - i) << 30}, "f") for i in range(12))
+    assert not sizes_of(world).holds({"cpu": 13000}, "f")
 
 
 def test_only_ready_nodes_with_the_flavors_labels_belong_to_it() -> None:

@@ -47,16 +47,44 @@ def worker(cluster: str, *, cpu: int, price: str = "") -> list[KnowledgeEvent]:
     return [namespace(cluster), flavor(cluster, price=price), cluster_queue(cluster, cpu=cpu), local_queue(cluster)]
 
 
+def cluster_queue_of(cluster: str, *flavors: str, cpu: int, check: str = "") -> KnowledgeEvent:
+    """The queue with several flavors of so many cpus each, guarded by a check."""
+    quotas = [{"name": name, "resources": [{"name": "cpu", "nominalQuota": cpu}]} for name in flavors]
+    spec: Document = {"resourceGroups": [{"coveredResources": ["cpu"], "flavors": quotas}], "namespaceSelector": {}}
+    if check:
+        spec["admissionChecksStrategy"] = {"admissionChecks": [{"name": check}]}
+    return event(cluster, "clusterqueues", {"metadata": {"name": "cq"}, "spec": spec})
+
+
+def check(cluster: str, name: str, controller: str) -> KnowledgeEvent:
+    active = {"type": "Active", "status": "True", "reason": "Active", "lastTransitionTime": "2026-01-31T12:00:00Z"}
+    document = {"metadata": {"name": name}, "spec": {"controllerName": controller}, "status": {"conditions": [active]}}
+    return event(cluster, "admissionchecks", document)
+
+
+def complete(cluster: str, *unreadable: str) -> KnowledgeEvent:
+    """All first lists are in but those that may not be read."""
+    return KnowledgeEvent(cluster, "unreadable", raw=",".join(unreadable).encode())
+
+
 def report(
-    cluster: str, *nodes: int, at: str = "2026-01-31T12:00:00Z", engine: str = capacity.ENGINE_VERSION
+    cluster: str,
+    *nodes: int,
+    at: str = "2026-01-31T12:00:00Z",
+    engine: str = capacity.ENGINE_VERSION,
+    largest: dict[str, int] | None = None,
 ) -> KnowledgeEvent:
-    """A ClusterCapacity: one number of free cpus per node."""
+    """A ClusterCapacity: one number of free cpus per node; ``largest`` gives the cpus of a flavor's largest node."""
     free = [{"free": {"cpu": str(cpu), "pods": "110"}, "count": 1} for cpu in nodes]
+    sizes = []
+    for name, cpu in (largest or {}).items():
+        vectors = [{"free": {"cpu": str(cpu), "pods": "110"}, "count": 1}]
+        sizes.append({"flavor": name, "nodes": 1, "freeNodes": vectors, "largestNodes": vectors})
     status = {
         "engineVersion": engine,
         "policy": {"hash": capacity.policy_hash(DEFAULT)},
         "reportedAt": at,
-        "flavors": [{"flavor": "default", "nodes": len(nodes), "freeNodes": free}],
+        "flavors": sizes or [{"flavor": "default", "nodes": len(nodes), "freeNodes": free}],
         "integrations": ["batch/job"],
     }
     return event(cluster, "clustercapacities", {"metadata": {"name": "this"}, "status": status})

@@ -101,6 +101,63 @@ def test_quota_without_nodes_waits_for_room():
     assert (outlook, reason) == (Outlook.WAITS_FOR_ROOM, "NoRoomOnNodes")
 
 
+def test_a_pod_larger_than_every_node_is_impossible_though_quota_is_free():
+    office = Office(*worker("a", cpu=80), knowledge.report("a", largest={"default": 8}))
+    assert office.outlook(request("a", cpu=14)) == (Outlook.IMPOSSIBLE, "TooLargeForNodes")
+
+
+def test_a_pod_larger_than_every_node_does_not_wait_for_quota_either():
+    office = Office(*worker("a", cpu=80), knowledge.report("a", largest={"default": 8}))
+    office.tell(knowledge.running("a", "old", cpu=70))
+    assert office.outlook(request("a", cpu=14)) == (Outlook.IMPOSSIBLE, "TooLargeForNodes")
+    assert office.outlook(request("a", cpu=7, pods=2))[0] == Outlook.WAITS
+
+
+def two_flavors(**largest):
+    flavors = [knowledge.flavor("a", name) for name in ("small", "large")]
+    queue = knowledge.cluster_queue_of("a", "small", "large", cpu=20)
+    return Office(*worker("a", cpu=1), *flavors, queue, knowledge.report("a", largest=largest))
+
+
+def test_the_flavor_that_quota_grants_must_hold_the_pods():
+    assert two_flavors(small=8, large=64).outlook(request("a", cpu=14))[1] == "TooLargeForNodes"
+    assert two_flavors(small=16, large=8).outlook(request("a", cpu=14))[0] == Outlook.FITS
+
+
+def test_a_workload_is_not_left_waiting_for_a_flavor_that_may_not_hold_it():
+    office = two_flavors(small=8, large=64)
+    for name, flavor in (("one", "small"), ("two", "large")):
+        held = knowledge.reserved(knowledge.workload_document(name, cpu=10), cpu=10)
+        held["status"]["admission"]["podSetAssignments"][0]["flavors"] = {"cpu": flavor}
+        office.tell(knowledge.event("a", "workloads", held))
+    assert office.outlook(request("a", cpu=14)) == (Outlook.WAITS_FOR_ROOM, "MayBeTooLarge")
+
+
+def test_nodes_that_are_made_for_what_is_admitted_rule_nothing_out():
+    queue = knowledge.cluster_queue_of("a", "default", cpu=80, check="grow")
+    check = knowledge.check("a", "grow", "kueue.x-k8s.io/provisioning-request")
+    office = Office(*worker("a", cpu=1), check, queue, knowledge.report("a", 1, largest={"default": 8}))
+    assert office.outlook(request("a", cpu=14))[0] == Outlook.FITS
+
+
+def test_an_agents_first_report_is_waited_for():
+    office = Office(*worker("a", cpu=8), knowledge.complete("a"))
+    assert office.outlook(request("a")) == (Outlook.WAITS_FOR_ROOM, "NoReportYet")
+    office.tell(knowledge.report("a", 8))
+    assert office.outlook(request("a"))[0] == Outlook.FITS
+
+
+def test_a_worker_with_real_kueue_never_reports_and_is_used_without():
+    office = Office(*worker("a", cpu=8), knowledge.complete("a", "clustercapacities"))
+    assert office.outlook(request("a"))[0] == Outlook.FITS
+
+
+def test_a_workload_that_holds_its_quota_there_fits_whatever_the_nodes_say():
+    held = knowledge.running("a", "new", cpu=14)
+    office = Office(*worker("a", cpu=80), held, knowledge.report("a", largest={"default": 8}))
+    assert office.outlook(request("a", cpu=14))[0] == Outlook.FITS
+
+
 def test_assumed_room_is_taken_until_released():
     office = Office(*worker("a", cpu=4))
     sent = request("a", name="sent", cpu=3)

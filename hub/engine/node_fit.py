@@ -1,0 +1,80 @@
+"""Whether the nodes of a cluster could ever hold a workload's pods: quota promises amounts, nodes have sizes."""
+
+from collections.abc import Iterable
+from enum import IntEnum
+
+from hub.engine.views import WorkerView
+from worker_agent.api import names
+from worker_agent.api.document import Document
+from worker_agent.api.document import get as value_at
+from worker_agent.api.selectors import SelectorError
+from worker_agent.engine import pod_requests
+from worker_agent.engine.cluster_queue import ClusterQueueRow
+from worker_agent.engine.flavor_row import FlavorRow
+from worker_agent.engine.resources import Requests
+from worker_agent.engine.workload_info import PodSetRow, WorkloadRow
+
+
+class Holding(IntEnum):
+    """In which of the flavors that the worker may choose the nodes are large enough for every pod."""
+
+    ALL = 0
+    SOME = 1
+    NONE = 2
+
+
+def holding(view: WorkerView, queue: ClusterQueueRow, row: WorkloadRow, admission: Document | None) -> Holding:
+    """For the flavors of ``admission``; without one for every flavor that the pods match, any of which it may be."""
+    granted = {str(found.get("name")): found for found in value_at(admission, "podSetAssignments", [])}
+    worst = Holding.ALL
+    for pod_set in row.pod_sets:
+        if not pod_set.count:
+            continue
+        pod = pod_requests.rounded(pod_set.shape.pod.effective())
+        if admission is not None:
+            assigned = set((granted.get(pod_set.name, {}).get("flavors") or {}).values())
+            choices = [_rows(view, [name]) for name in assigned]
+        else:
+            choices = _choices(view, queue, pod_set)
+        for choice in _about_nodes(choices):
+            worst = max(worst, _of_choice(view, pod, choice))
+    return worst
+
+
+def makes_nodes(view: WorkerView, queue: ClusterQueueRow) -> bool:
+    """Nodes are made for what the queue admits: those that are there now say nothing of what fits."""
+    checks = (view.state.catalog.checks.get(name) for name in queue.checks)
+    return any(check is not None and check.spec.controller_name == names.PROVISIONING_CONTROLLER for check in checks)
+
+
+def _of_choice(view: WorkerView, pod: Requests, flavors: list[FlavorRow]) -> Holding:
+    held = [view.sizes.holds(pod, flavor.name) for flavor in flavors]
+    if all(held):
+        return Holding.ALL
+    return Holding.SOME if any(held) else Holding.NONE
+
+
+def _choices(view: WorkerView, queue: ClusterQueueRow, pod_set: PodSetRow) -> list[list[FlavorRow]]:
+    """One list per resource group that the pods need: the flavors of which they would get one."""
+    return [
+        [flavor for flavor in _rows(view, group.flavors) if _matches(flavor, pod_set)]
+        for group in queue.groups
+        if any(pod_set.shape.requests.get(resource) for resource in group.resources)
+    ]
+
+
+def _rows(view: WorkerView, flavors: Iterable[str]) -> list[FlavorRow]:
+    return [row for name in flavors if (row := view.state.catalog.flavors.get(name)) is not None]
+
+
+def _about_nodes(choices: list[list[FlavorRow]]) -> list[list[FlavorRow]]:
+    """A pod gets a flavor of each group at once; those that name no node labels (licences, credits) say nothing of
+    nodes where others do."""
+    return [choice for choice in choices if any(flavor.labels for flavor in choice)] or choices
+
+
+def _matches(flavor: FlavorRow, pod_set: PodSetRow) -> bool:
+    try:
+        return not flavor.mismatch(pod_set.shape)
+    except SelectorError:
+        return False
