@@ -8,11 +8,12 @@ actor is the same ``Desk`` as inline: what it answers does not depend on how clu
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
@@ -26,6 +27,9 @@ from worker_agent.engine.policy import Policy
 from worker_agent.kube.clock import Clock
 
 log = logging.getLogger(__name__)
+
+
+T = TypeVar("T")
 
 
 class ActorLost(Exception):
@@ -68,23 +72,42 @@ _ENVIRONMENT: Final = {
 }
 
 
+ATTEMPTS: Final = 3
+
+_ray_thread: Final = ThreadPoolExecutor(1, thread_name_prefix="ray")
+"""Ray's processes end with the thread that started them (the kernel's parent-death signal): this one outlives loops."""
+
+
+async def _in_ray_thread(call: Callable[..., T], *arguments: Any) -> T:
+    return await asyncio.get_running_loop().run_in_executor(_ray_thread, call, *arguments)
+
+
 def start_actors(policy: Policy, options: RayOptions) -> list[Actor]:
     """Connect to Ray or start it (seconds, and hundreds of megabytes), and make the actors. Blocking."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     import ray  # noqa: PLC0415 - costs seconds, and only who evaluates on Ray needs it
 
-    if not ray.is_initialized():
-        local: dict[str, Any] = {"address": options.address} if options.address else {"num_cpus": options.actors}
-        ray.init(
-            **local,
-            include_dashboard=False,
-            log_to_driver=False,
-            configure_logging=False,
-            ignore_reinit_error=True,
-        )
+    for attempt in range(1, ATTEMPTS + 1):
+        if ray.is_initialized():
+            break
+        try:
+            _initialise(ray, options)
+        except Exception as error:
+            # Ray allows its node 30 s, which a busy machine may need to load its modules for the first time.
+            ray.shutdown()
+            if attempt == ATTEMPTS:
+                raise
+            log.warning("Ray did not start, trying again: %s", error)
     remote = ray.remote(num_cpus=1)(DeskActor)
     return [_RayActor(remote.remote(policy)) for _ in range(options.actors)]
+
+
+def _initialise(ray: Any, options: RayOptions) -> None:
+    if options.address:
+        ray.init(address=options.address, log_to_driver=False, configure_logging=False)
+    else:
+        ray.init(num_cpus=options.actors, include_dashboard=False, log_to_driver=False, configure_logging=False)
 
 
 def stop_ray() -> None:
@@ -146,7 +169,7 @@ class RayPool:
 
     async def start(self) -> None:
         """Bring up the actors and tell them all that is known."""
-        self._actors = await asyncio.to_thread(start_actors, self._policy, self._options)
+        self._actors = await _in_ray_thread(start_actors, self._policy, self._options)
         self._orders = {}
         self._replay(lambda event: self._queue(work_order.Observe(event)))
         for order in self._assumed:
@@ -179,7 +202,7 @@ class RayPool:
     async def close(self) -> None:
         if self._actors:
             self._actors = []
-            await asyncio.to_thread(stop_ray)
+            await _in_ray_thread(stop_ray)
 
     async def _restart(self) -> None:
         actors, self._actors = self._actors, []

@@ -18,6 +18,8 @@ from worker_agent.api.meta import Key
 from worker_agent.engine.policy import Policy
 from worker_agent.kube.clock import SystemClock
 
+pytestmark = pytest.mark.timeout(600)  # Ray starts in ten seconds; on a machine that is busy otherwise in minutes
+
 CLUSTERS = [f"worker-{number}" for number in range(5)]
 CLOCK = SystemClock()
 
@@ -30,7 +32,9 @@ class Known:
 
     def note(self, event: KnowledgeEvent) -> None:
         self.events.pop((event.cluster, event.plural, event.namespace, event.name), None)
-        if event.raw:
+        if not event.plural:
+            self.events = {place: kept for place, kept in self.events.items() if place[0] != event.cluster}
+        elif event.raw:
             self.events[event.cluster, event.plural, event.namespace, event.name] = event
 
     def replay(self, observe) -> None:
@@ -127,6 +131,7 @@ async def test_a_forgotten_cluster_is_unknown(evaluator, known):
     for event in knowledge.worker("a", cpu=4):
         known.note(event)
         evaluator.observe(event)
+    known.note(forgotten("a"))
     evaluator.observe(forgotten("a"))
     ((found,),) = await evaluator.evaluate([knowledge.request("a")])
     assert found.reason == "NotKnownYet"
