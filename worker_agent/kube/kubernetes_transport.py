@@ -8,9 +8,11 @@ import asyncio
 import os
 import ssl
 import tempfile
+import urllib.request
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 from yarl import URL
@@ -150,8 +152,9 @@ def _rest_client(config: ClusterConfig) -> Any:
         verify_ssl=not config.insecure_skip_tls_verify,
         tls_server_name=config.tls_server_name or None,
         connection_pool_maxsize=CONNECTIONS,
-        proxy=config.proxy_url or None,
-        client_session_kwargs={"trust_env": not config.proxy_url, "auto_decompress": True},
+        proxy=config.proxy_url or _environment_proxy(config.server),
+        # With trust_env aiohttp reads environment and .netrc anew, in threads, for every single request.
+        client_session_kwargs={"trust_env": False, "auto_decompress": True},
     )
     try:
         client = RESTClientObject(settings)
@@ -164,6 +167,14 @@ def _rest_client(config: ClusterConfig) -> Any:
     if config.client_certificate and config.client_key:
         _load_pair(client.ssl_context, config)
     return client
+
+
+def _environment_proxy(server: str) -> str | None:
+    """The proxy that HTTPS_PROXY (or HTTP_PROXY) and NO_PROXY choose for this server; None: direct."""
+    parts = urlsplit(server)
+    if not parts.hostname or urllib.request.proxy_bypass(parts.hostname):
+        return None
+    return urllib.request.getproxies().get(parts.scheme)
 
 
 def _load_pair(context: ssl.SSLContext, config: ClusterConfig) -> None:
