@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from hub.local.apiserver.watching import Watch
 
 JSON = "application/json"
+YAML = "application/yaml"
 
 
 @dataclass(slots=True)
@@ -55,7 +56,7 @@ def accepted_form(accept: str, query: Mapping[str, str], *, collection: bool = F
         return OBJECT
     for clause in accept.split(","):
         media, *pairs = (part.strip() for part in clause.split(";"))
-        if media not in (JSON, "*/*", "application/*"):
+        if media not in (JSON, YAML, "*/*", "application/*"):
             continue
         parameters = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
         shape = parameters.get("as", "")
@@ -63,10 +64,28 @@ def accepted_form(accept: str, query: Mapping[str, str], *, collection: bool = F
             return OBJECT
         if parameters.get("g") == "meta.k8s.io" and parameters.get("v") in ("v1", "v1beta1"):
             if shape == "Table":
+                _check_include(query.get("includeObject", ""))
                 return Form("table", query.get("includeObject") or "Metadata")
             if shape.startswith("PartialObjectMetadata"):
                 return Form("partial")
     raise failure.not_acceptable(watchable=collection)
+
+
+def _check_include(include: str) -> None:
+    if include not in ("", "Metadata", "Object", "None"):
+        fault = f"includeObject: Invalid value: \"{include}\": must be 'Metadata', 'Object', 'None', or empty"
+        raise failure.bad_request(f"Unable to convert to Table as requested: {fault}")
+
+
+def wants_yaml(accept: str) -> bool:
+    """Whether YAML is the first of an Accept header's types that is served."""
+    for clause in accept.split(","):
+        media = clause.partition(";")[0].strip()
+        if media in (JSON, "*/*", "application/*"):
+            return False
+        if media == YAML:
+            return True
+    return False
 
 
 def partial(document: Document) -> Document:

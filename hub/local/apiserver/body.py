@@ -132,18 +132,18 @@ def _check_kind(call: Call, document: Document) -> None:
     version, kind = document.get("apiVersion"), document.get("kind")
     if resource.custom:
         _check_custom(call, document)
-    version, kind = version or resource.api_version, kind or resource.kind
+    if not resource.custom:
+        version, kind = version or resource.api_version, kind or resource.kind
     if (version, kind) != (resource.api_version, resource.kind):
-        raise failure.bad_request(_mismatch(call, version, kind))
+        raise failure.bad_request(_mismatch(call, version or "", kind or ""))
     document["apiVersion"], document["kind"] = version, kind
 
 
 def _check_custom(call: Call, document: Document) -> None:
     """Custom resources say themselves what they are."""
     kind, text = document.get("kind"), call.request.body
-    missing = "Kind" if not kind else "apiVersion" if not document.get("apiVersion") else ""
-    if missing:
-        why = f"Object '{missing}' is missing in '{text.decode(errors='replace')}' ({go_json.summary(text)})"
+    if not kind:
+        why = f"Object 'Kind' is missing in '{text.decode(errors='replace')}' ({go_json.summary(text)})"
         raise failure.bad_request(f"the object provided is unrecognized (must be of type {call.resource.kind}): {why}")
     if kind != call.resource.kind:
         name = (document.get("metadata") or {}).get("name") or ""

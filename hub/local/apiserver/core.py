@@ -21,15 +21,16 @@ from hub.local.apiserver import (
     unsupported,
     updates,
     watching,
+    yaml_text,
 )
-from hub.local.apiserver.answer import Answer, accepted_form, failed, json_answer
+from hub.local.apiserver.answer import JSON, YAML, Answer, accepted_form, failed, json_answer, wants_yaml
 from hub.local.apiserver.authentication import Authenticator
 from hub.local.apiserver.call import Call, Steps
 from hub.local.apiserver.failure import Failure
 from hub.local.apiserver.identity import Identity, impersonated
 from hub.local.apiserver.request_path import Target
 from hub.local.apiserver.schemas import Schemas
-from hub.local.apiserver.store import State
+from hub.local.apiserver.store import State, decode
 from hub.local.apiserver.webhook_rules import HookTable
 from worker_agent.kube.transport import Request
 
@@ -74,6 +75,8 @@ class Core:
             answer = yield from self._route(request, identity, now, warnings)
         except Failure as refusal:
             answer = failed(refusal)
+        if answer.watch is None and answer.content_type == JSON and wants_yaml(request.headers.get("accept", "")):
+            answer.body, answer.content_type = yaml_text.dumped(decode(answer.body)), YAML
         for text in warnings:
             quoted = text.replace("\\", "\\\\").replace('"', '\\"')
             answer.headers.append(("warning", f'299 - "{quoted}"'))

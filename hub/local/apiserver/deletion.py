@@ -35,6 +35,8 @@ def held(resource: Resource, document: Document) -> bool:
 def delete(call: Call) -> Steps:
     """DELETE of one object."""
     options = write_options.delete_options(call)
+    if _orphans_by_default(call) and not options.propagation and options.orphan is None:
+        call.warn(_JOB_WARNING)
     for _ in range(5):
         stored = _existing(call)
         _check_preconditions(call, stored, options)
@@ -128,10 +130,11 @@ def _default_policy(call: Call, finalizers: Sequence[str]) -> str:
         return "Foreground"
     if ORPHAN in finalizers:
         return "Orphan"
-    if call.resource.kind == "Job" and call.resource.group == "batch":
-        call.warn(_JOB_WARNING)
-        return "Orphan"
-    return "Background"
+    return "Orphan" if _orphans_by_default(call) else "Background"
+
+
+def _orphans_by_default(call: Call) -> bool:
+    return call.resource.kind == "Job" and call.resource.group == "batch"
 
 
 def _terminate_namespace(namespace: Document) -> None:
@@ -224,4 +227,6 @@ def delete_collection(call: Call) -> Steps:
                 raise
     call.target = collection_target
     metadata: Document = {"resourceVersion": str(call.state.version)}
+    if call.resource.custom:
+        metadata["continue"] = ""
     return Answer(200, encoded_list(call, metadata, doomed))

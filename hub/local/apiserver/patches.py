@@ -116,6 +116,9 @@ def _conformed(call: Call, patched: Document, old: Document) -> Document:
 
 def _check_name(call: Call, document: Document) -> None:
     name, target = document["metadata"].get("name") or "", call.target
+    if not name:
+        why = f"the name of the object ({target.name} based on URL) was undeterminable: name must be provided"
+        raise failure.bad_request(why)
     if name != target.name:
         raise failure.bad_request(f"the name of the object ({name}) does not match the name on the URL ({target.name})")
 

@@ -28,7 +28,6 @@ FEATURES: dict[str, str] = {
     "service-accounts": "service account tokens and their controller: tokens come from configuration",
     "node-taint": "the taint not-ready on new nodes, and finalizers that protect volumes: their controllers are absent",
     "disruption-budgets": "PodDisruptionBudget: stored, not consulted by evictions",
-    "encoding": "YAML responses: ask for JSON",
 }
 
 _WATCH_PREFIX = "watch"

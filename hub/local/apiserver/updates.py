@@ -149,7 +149,6 @@ def _finish(call: Call, stored: Stored, made: Document, dry: bool) -> Answer:
         return commit.rehearsed(call, made, 200)
     meta = made["metadata"]
     if meta.get("deletionTimestamp") and not deletion.held(call.resource, made):
-        made["metadata"]["resourceVersion"] = str(call.state.version + 1)
         answer = commit.rehearsed(call, made, 200)
         deletion.remove(call, stored)
         return answer

@@ -10,6 +10,8 @@ from hub.local.apiserver.call import Call
 from hub.local.apiserver.schema.field_errors import FieldError, invalid, not_supported
 from hub.local.apiserver.store import decode
 
+SCHEME = "pkg/runtime/scheme.go:111"
+"""How the real server's messages name the place its kinds are registered."""
 _POLICIES = ("Foreground", "Background", "Orphan")
 
 
@@ -32,8 +34,16 @@ def manager(call: Call) -> str:
         kind = f"{call.target.verb.capitalize()}Options"
         fault = FieldError("FieldValueTooLong", "fieldManager", "may not be more than 128 bytes")
         raise failure.invalid("meta.k8s.io", kind, "", [fault])
+    for position, letter in enumerate(given):
+        if not letter.isprintable():
+            why = f"invalid character U+{ord(letter):04X} (at position {position})"
+            raise failure.invalid("meta.k8s.io", f"{call.target.verb.capitalize()}Options", "", [_manager(given, why)])
     agent = call.request.headers.get("user-agent", "").partition("/")[0]
     return given or "".join(letter for letter in agent if letter.isprintable())[:128]
+
+
+def _manager(given: str, why: str) -> FieldError:
+    return invalid("fieldManager", given, why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +72,10 @@ def delete_options(call: Call) -> DeleteOptions:
             raise failure.bad_request(f"couldn't get version/kind; json parse error: {why}") from None
         if not isinstance(document, dict):
             raise failure.bad_request("DeleteOptions must be an object")
+        kind = document.get("kind") or "DeleteOptions"
+        if kind != "DeleteOptions":
+            version = document.get("apiVersion") or ""
+            raise failure.bad_request(f'no kind "{kind}" is registered for version "{version}" in scheme "{SCHEME}"')
     preconditions = document.get("preconditions") or {}
     query = call.query
     grace = document.get("gracePeriodSeconds", request_path.number(query, "gracePeriodSeconds"))

@@ -138,6 +138,13 @@ def test_protobuf_falls_back_to_json(world: World) -> None:
     assert reply.document["kind"] == "NamespaceList"
 
 
+def test_yaml_is_answered_when_asked_first(world: World) -> None:
+    world.post(CONFIG_MAPS, config_map("a", {"n": "1", "t": "x: y", "long": "two\nlines\n"}))
+    text = world.get(f"{CONFIG_MAPS}/a", accept="application/yaml").document
+    assert text.startswith('apiVersion: v1\ndata:\n  long: |\n    two\n    lines\n  "n": "1"\n')
+    assert "  t: 'x: y'\n" in text or '  t: "x: y"\n' in text
+
+
 def test_only_protobuf_is_not_acceptable(world: World) -> None:
     assert world.get(NAMESPACES, accept="application/vnd.kubernetes.protobuf").status == 406
 
