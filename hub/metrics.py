@@ -3,6 +3,8 @@
 ``registry`` is whatever the program serves; nothing is registered globally: several hubs can live in one process.
 """
 
+import contextlib
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 
@@ -49,7 +51,7 @@ class HubMetrics:
         self._connected.labels(cluster).set(1 if connected else 0)
 
     def forget_worker(self, cluster: str) -> None:
-        if (cluster,) in self._connected._metrics:
+        with contextlib.suppress(KeyError):
             self._connected.remove(cluster)
 
     def decided(self, reason: str) -> None:

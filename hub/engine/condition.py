@@ -2,10 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 
-from worker_agent.api import timestamps
-from worker_agent.api.document import Document
 from worker_agent.api.meta import Condition
 
 
@@ -24,20 +21,6 @@ class Stand:
             self.reason,
             self.message,
         )
-
-    def document(self, type_: str, current: Condition | None, generation: int, now: datetime) -> Document:
-        """The condition as JSON; its transition time moves only when the status flips."""
-        since = now
-        if current is not None and current.status == self.status and current.last_transition_time is not None:
-            since = current.last_transition_time
-        return {
-            "type": type_,
-            "status": self.status,
-            "reason": self.reason,
-            "message": self.message,
-            "observedGeneration": generation,
-            "lastTransitionTime": timestamps.rfc3339(since),
-        }
 
 
 def find(conditions: Iterable[Condition] | None, type_: str) -> Condition | None:

@@ -22,6 +22,7 @@ from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.local_queue import LocalQueue
 from worker_agent.api.meta import Key
 from worker_agent.api.multikueue import MultiKueueCluster, MultiKueueConfig
+from worker_agent.api.resource_type import ADMISSION_CHECKS
 from worker_agent.engine.intents import (
     ApplyStatus,
     CreateObject,
@@ -31,6 +32,7 @@ from worker_agent.engine.intents import (
     RemoveFinalizer,
     RequeueAfter,
     RetryWithError,
+    SetCondition,
 )
 from worker_agent.jobs import KINDS
 
@@ -159,13 +161,11 @@ def checks(case: Document) -> list[str]:
     world = Cluster.of(case["before"])
     check = world.admission_check(case["reconcile"])
     if check is not None and check.spec.controller_name == names.MULTIKUEUE_CONTROLLER:
-        document = world.objects["AdmissionCheck", Key("", case["reconcile"])]
         stand = _stand(world, check)
-        current = condition.find(check.status.conditions, names.ACTIVE)
-        if stand.differs_from(current):
-            entry = stand.document(names.ACTIVE, current, check.metadata.generation, timestamps.ZERO)
-            changed = {**document, "status": {**(document.get("status") or {}), "conditions": [entry]}}
-            world.objects["AdmissionCheck", Key("", case["reconcile"])] = changed
+        if stand.differs_from(condition.find(check.status.conditions, names.ACTIVE)):
+            said = SetCondition(names.ACTIVE, stand.status, stand.reason, stand.message)
+            key = Key("", case["reconcile"])
+            world.write(ApplyStatus(resource=ADMISSION_CHECKS, key=key, conditions=(said,)), timestamps.ZERO)
     ignore = [name for name in IGNORED if name != "observedGeneration"]
     lines = differences(dict(by_key(case["expect"]["objects"])), dict(by_key(world.objects.values())), ignore=ignore)
     return lines + error_differs(case["expect"].get("error"), None)

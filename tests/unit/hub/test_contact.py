@@ -42,3 +42,24 @@ def test_a_new_configuration_is_tried_at_once():
 
 def test_contact_forgets_all_failures():
     assert Contact(NOW).failed(NOW).made() == Contact(None)
+
+
+def test_a_short_interruption_is_no_failure():
+    lost = Contact(None).lost(NOW)
+    pauses = []
+    for _ in range(6):
+        lost = lost.failed(NOW)
+        pauses.append(lost.wait(NOW).total_seconds())
+    assert pauses == [0.2, 0.4, 0.8, 1.6, 2.0, 2.0]
+    assert lost.failures == 0
+
+
+def test_an_interruption_that_lasts_is_a_failure():
+    lost = Contact(None).lost(NOW).failed(NOW)
+    later = NOW + timedelta(seconds=10)
+    assert (lost.failed(later).failures, lost.failed(later).wait(later)) == (1, timedelta(seconds=5))
+
+
+def test_a_first_contact_that_fails_is_a_failure():
+    assert Contact(NOW).failed(NOW).failures == 1
+    assert Contact(None).lost(NOW).with_new_configuration().failed(NOW).failures == 1
