@@ -12,6 +12,7 @@ from worker_agent.engine.flavors import FlavorRequest
 from worker_agent.engine.modes import Mode, NoFitReason, PreemptionMode
 from worker_agent.engine.preemption.search import Preemptor, Simulation, Target
 from worker_agent.engine.resources import FlavorResource
+from worker_agent.engine.slice_replacement import HeldPodSet, Replaced
 from worker_agent.engine.state import ClusterState
 from worker_agent.engine.tas.placement import NO_PLACEMENT
 
@@ -46,8 +47,6 @@ class Oracle:
 
 
 def run(case: Document) -> list[str]:
-    if case.get("preemptWorkloadSlice"):
-        raise Skip("the case replaces a workload slice")
     if any(pod_set.get("topologyRequest") for pod_set in case["workload"]["spec"]["podSets"]) and _has_topology(case):
         raise Skip("the case carries TAS requests")
     configuration: Document = {"fairSharing": {}} if case["fairSharing"] else {}
@@ -60,8 +59,17 @@ def run(case: Document) -> list[str]:
     row = workload_info.build(engine_objects.decode(case["workload"], Workload), state.shapes)
     queue = state.cluster_queues[case["clusterQueue"]]
     oracle = Oracle(case.get("preemptionSimulation") or [])
-    request = FlavorRequest(row, queue, state, timestamps.micros(NOW), oracle, NO_PLACEMENT, cycle=1)
+    request = FlavorRequest(
+        row, queue, state, timestamps.micros(NOW), oracle, NO_PLACEMENT, cycle=1, replaced=_replaced(case)
+    )
     return _differences(case, flavors.assign(request))
+
+
+def _replaced(case: Document) -> Replaced | None:
+    recorded = case.get("preemptWorkloadSlice")
+    if not recorded:
+        return None
+    return Replaced(None, tuple(HeldPodSet(p["flavors"], p["requests"]) for p in recorded["totalRequests"]))
 
 
 def _has_topology(case: Document) -> bool:

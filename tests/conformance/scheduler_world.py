@@ -11,7 +11,7 @@ from worker_agent.api.meta import Key
 from worker_agent.engine import intent_effects, scheduling_writes
 from worker_agent.engine.cycle import run_cycle
 from worker_agent.engine.intents import ApplyStatus, Intent, RecordEvent
-from worker_agent.engine.plan import Admit, Plan, Preempt, Requeue
+from worker_agent.engine.plan import Admit, Evict, Plan, Preempt, Requeue
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.reservation import Observability
 from worker_agent.engine.state import ClusterState
@@ -42,6 +42,8 @@ class SchedulerWorld:
                 self._admit(step)
             elif isinstance(step, Preempt):
                 self._preempt(step)
+            elif isinstance(step, Evict):
+                self._write(scheduling_writes.evict(self.workloads[step.key], step, self.now))
             elif isinstance(step, Requeue):
                 self.requeue(step)
 
@@ -64,6 +66,9 @@ class SchedulerWorld:
         flavors = {flavor for assignment in assignments for flavor in (assignment.get("flavors") or {}).values()}
         checks = frozenset(self.state.cluster_queues[step.cluster_queue].required_checks(flavors))
         self._write(scheduling_writes.admit(self.workloads[step.key], step, checks, self._how, self.now))
+        if step.replaces is not None:
+            replaced = self.workloads[step.replaces]
+            self._write(scheduling_writes.replaced(replaced, step.replaced_message, self.now))
 
     def _preempt(self, step: Preempt) -> None:
         self._write(scheduling_writes.preempt(self.workloads[step.key], step, self.now))
@@ -83,7 +88,7 @@ class SchedulerWorld:
                     {"type": intent.type, "reason": intent.reason, "key": str(intent.key), "message": intent.message}
                 )
             elif isinstance(intent, ApplyStatus):
-                self.workloads[intent.key] = intent_effects.status_after(self.workloads[intent.key], intent, self.now)
+                self.workloads[intent.key] = intent_effects.effect(intent, self.workloads[intent.key], self.now) or {}
         return sum(isinstance(intent, ApplyStatus) for intent in intents)
 
     # -- as the recorded data shows it -----------------------------------------------------------------------------

@@ -6,6 +6,7 @@ outcome of a write is unknown the object is read again until it tells, so that q
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
@@ -14,7 +15,8 @@ from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.engine_messages import Forget, Message
 from worker_agent.controllers.known_objects import KnownObjects
 from worker_agent.engine import admission_checks, reservation, scheduling_writes
-from worker_agent.engine.plan import Admit, Plan, Preempt, Requeue, Step
+from worker_agent.engine.intents import Intent
+from worker_agent.engine.plan import Admit, Evict, Plan, Preempt, Requeue, Step
 from worker_agent.engine.reservation import Observability
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
@@ -25,6 +27,16 @@ log = logging.getLogger(__name__)
 
 WORKERS = 16
 """Writes under way at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """The end of a slice whose place a bigger one has taken."""
+
+    message: str
+
+
+Departure = Preempt | Evict | Replaced
 
 
 class PlanWriter:
@@ -46,16 +58,16 @@ class PlanWriter:
         self._post = post
         self._clock = clock
         self._steps: dict[Key, Step] = {}
-        self._preemptions: dict[Key, Preempt] = {}
-        """Kept apart: a victim's own admission may still be on its way, and comes first."""
+        self._departures: dict[Key, Departure] = {}
+        """Kept apart: the own admission of one that has to leave may still be on its way, and comes first."""
         self._doubtful: set[Key] = set()
         self.controller: Controller[Key] = Controller("scheduler", self._write, workers=WORKERS, clock=clock)
 
     def take(self, plan: Plan) -> None:
         """Of several decisions about one Workload the newest counts; an admission stands until it is written."""
         for step in plan:
-            if isinstance(step, Preempt):
-                self._preemptions[step.key] = step
+            if isinstance(step, Preempt | Evict):
+                self._departures[step.key] = step
             elif not isinstance(self._steps.get(step.key), Admit):
                 self._steps[step.key] = step
             self.controller.enqueue(step.key)
@@ -65,12 +77,12 @@ class PlanWriter:
 
     @property
     def idle(self) -> bool:
-        return not self._steps and not self._preemptions and self.controller.idle
+        return not self._steps and not self._departures and self.controller.idle
 
     async def _write(self, key: Key) -> float | None:
         async with self._known.turns.turn([(WORKLOADS, key)]):
             await self._write_in_turn(self._steps.pop(key, None))
-            await self._preempt(self._preemptions.pop(key, None))
+            await self._depart(key, self._departures.pop(key, None))
         return None
 
     async def _write_in_turn(self, step: Step | None) -> None:
@@ -112,10 +124,13 @@ class PlanWriter:
         checks = self._required_checks(step)
         intents = scheduling_writes.admit(workload, step, checks, self._observability, self._clock.now())
         await self._applier.apply_in_turn(intents)
+        if step.replaces is not None:
+            self._departures[step.replaces] = Replaced(step.replaced_message)
+            self.controller.enqueue(step.replaces)
 
     def _forget(self, step: Admit) -> None:
         self._doubtful.discard(step.key)
-        self._preemptions.pop(step.key, None)
+        self._departures.pop(step.key, None)
         self._post(Forget(step.key))
 
     def _required_checks(self, step: Admit) -> frozenset[str]:
@@ -141,22 +156,30 @@ class PlanWriter:
             self._steps.setdefault(step.key, step)
             raise
 
-    async def _preempt(self, step: Preempt | None) -> None:
-        """Evict a victim. The engine waits for this eviction to show, so it is tried until it is written."""
-        victim = None if step is None else self._known.document(WORKLOADS, step.key)
-        if step is None or victim is None or not reservation.has_quota(victim):
+    async def _depart(self, key: Key, step: Departure | None) -> None:
+        """A workload makes way. The engine waits for that to show, so it is tried until it is written."""
+        workload = None if step is None else self._known.document(WORKLOADS, key)
+        if step is None or workload is None or not reservation.has_quota(workload):
             return
-        intents = scheduling_writes.preempt(victim, step, self._clock.now())
-        preemptor = self._known.document(WORKLOADS, step.preemptor)
-        if intents and preemptor is not None:
-            intents.append(scheduling_writes.preemptor_event(preemptor, step))
         try:
-            await self._applier.apply_in_turn(intents)
+            await self._applier.apply_in_turn(self._departure_intents(step, workload))
         except NotFound:
             return
         except BaseException:
-            self._preemptions.setdefault(step.key, step)
+            self._departures.setdefault(key, step)
             raise
+
+    def _departure_intents(self, step: Departure, workload: Document) -> list[Intent]:
+        now = self._clock.now()
+        if isinstance(step, Replaced):
+            return scheduling_writes.replaced(workload, step.message, now)
+        if isinstance(step, Evict):
+            return scheduling_writes.evict(workload, step, now)
+        intents = scheduling_writes.preempt(workload, step, now)
+        preemptor = self._known.document(WORKLOADS, step.preemptor)
+        if intents and preemptor is not None:
+            intents.append(scheduling_writes.preemptor_event(preemptor, step))
+        return intents
 
 
 def _holds(workload: Document, step: Admit) -> bool:

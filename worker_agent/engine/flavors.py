@@ -18,6 +18,7 @@ from worker_agent.engine.preemption.search import PreemptionSearch, Preemptor
 from worker_agent.engine.queue_state import QueueState
 from worker_agent.engine.resources import PODS, Amounts, FlavorResource, Requests
 from worker_agent.engine.scan import EXHAUSTED, ScanState
+from worker_agent.engine.slice_replacement import Replaced
 from worker_agent.engine.tas.placement import Placement
 from worker_agent.engine.workload_info import PodSetRow, WorkloadRow
 
@@ -38,6 +39,8 @@ class FlavorRequest:
     cycle: int
     scan: ScanState | None = None
     nominated: Nominated | None = None
+    replaced: Replaced | None = None
+    """The slice of an elastic job whose place the workload takes."""
 
     @property
     def policy(self) -> Policy:
@@ -107,6 +110,7 @@ class _Assigner:
             for resource, choice in found.items():
                 if resource in result.requests:
                     self._take(result, resource, choice)
+        self._give_back_replaced(members, found or {})
         return found is not None
 
     def _take(self, result: PodSetResult, resource: str, choice: FlavorChoice) -> None:
@@ -114,6 +118,15 @@ class _Assigner:
         self.borrowing = max(self.borrowing, choice.level)
         fr = (choice.flavor, resource)
         self.usage[fr] = resources.plus(self.usage.get(fr, 0), result.requests[resource])
+
+    def _give_back_replaced(self, members: list[int], found: Mapping[str, FlavorChoice]) -> None:
+        """What the replaced slice holds is not asked for again."""
+        replaced = self.request.replaced
+        if replaced is None:
+            return
+        for resource, choice in found.items():
+            fr = (choice.flavor, resource)
+            self.usage[fr] = resources.minus(self.usage[fr], replaced.held_by(members, resource))
 
 
 def _groups(pod_sets: Sequence[PodSetRow]) -> list[list[int]]:
@@ -132,6 +145,7 @@ class _GroupScan:
         self.queue = assigner.queue
         self.usage = assigner.usage
         self.first = members[0]
+        self.members = members
         self.pod_sets = [assigner.request.row.pod_sets[index] for index in members]
         self.wanted = wanted
         self.reasons: list[str] = []
@@ -232,8 +246,7 @@ class _GroupScan:
         details = []
         choices: dict[str, FlavorChoice] = {}
         for resource, amount in requests.items():
-            fr = (flavor, resource)
-            mode, detail, reason = quota_mode(self.request, fr, amount, self.usage.get(fr, 0))
+            mode, detail, reason = self._quota_mode((flavor, resource), amount)
             if detail:
                 reasons.append(detail)
                 details.append(detail)
@@ -243,6 +256,18 @@ class _GroupScan:
             choices[resource] = FlavorChoice(flavor, mode.preemption.mode, mode.level)
         self.attempts.append(Attempt(place, flavor, worst, severest, ";".join(details)))
         return choices, worst
+
+    def _quota_mode(self, fr: FlavorResource, amount: int) -> tuple[FlavorMode, str, NoFitReason]:
+        """A workload that replaces a slice is bound to its flavors and asks only for what it needs beyond it."""
+        replaced = self.request.replaced
+        if replaced is not None:
+            flavor, resource = fr
+            original = replaced.flavor(self.first, resource)
+            if original != flavor:
+                detail = f"could not assign {flavor} flavor since the original workload is assigned: {original}"
+                return WORST, detail, NoFitReason.NO_MATCHING_FLAVOR
+            amount = resources.minus(amount, replaced.held_by(self.members, resource))
+        return quota_mode(self.request, fr, amount, self.usage.get(fr, 0))
 
     def _static_mismatch(self, name: str) -> str:
         flavors = self.request.state.catalog.flavors

@@ -1,11 +1,12 @@
 """Nomination: what each head would get if it were alone (spec/engine 7.2 and 7.4)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import NamedTuple
 
 from worker_agent.api import names
-from worker_agent.engine import admissibility, conditions, flavors, partial_admission
+from worker_agent.engine import admissibility, conditions, flavors, partial_admission, slice_replacement
 from worker_agent.engine.assignment import Assignment
 from worker_agent.engine.cluster_queue import ClusterQueueRow
 from worker_agent.engine.flavors import FlavorRequest
@@ -57,12 +58,22 @@ class Entry:
     def borrowing(self) -> int:
         return self.assignment.borrowing if self.assignment else 0
 
+    @property
+    def replaced(self) -> WorkloadRow | None:
+        """The slice among the targets whose place the workload takes."""
+        return next((target.row for target in self.targets if not target.reason), None)
+
+    @property
+    def victims(self) -> list[Target]:
+        """The targets that have to be evicted."""
+        return [target for target in self.targets if target.reason]
+
     def refuse(self, message: str, reason: str, requeue: RequeueReason = RequeueReason.GENERIC) -> None:
         self.message, self.reason, self.requeue = message, reason, requeue
 
 
 class Found(NamedTuple):
-    """An assignment and the victims it needs."""
+    """An assignment and the victims it needs; a slice that is replaced is the first of them."""
 
     assignment: Assignment
     targets: list[Target]
@@ -119,6 +130,9 @@ def current_scan(row: WorkloadRow, queue: ClusterQueueRow, cycle: int, policy: P
 
 def get_assignments(request: FlavorRequest) -> Found:
     """All pods as they fit or with victims; else fewer pods; else the assignment that says why not."""
+    replaced = slice_replacement.replaced_by(request.row, request.queue, request.policy)
+    if replaced is not None:
+        request = replace(request, replaced=replaced)
     full = _attempt(request, None)
     if _viable(full):
         return full
@@ -132,9 +146,12 @@ def get_assignments(request: FlavorRequest) -> Found:
 
 def _attempt(request: FlavorRequest, counts: Sequence[int] | None) -> Found:
     assignment = flavors.assign(request, counts)
+    old = request.replaced.row if request.replaced is not None else None
+    own = [] if old is None else [Target(old, "")]
     if assignment.mode is not Mode.PREEMPT:
-        return Found(assignment, [])
-    return Found(assignment, request.search.targets(request.preemptor, assignment))
+        return Found(assignment, own if assignment.mode is Mode.FIT else [])
+    targets = [target for target in request.search.targets(request.preemptor, assignment) if target.row is not old]
+    return Found(assignment, own + targets if targets else [])
 
 
 def _probe(request: FlavorRequest, counts: Sequence[int]) -> Found | None:

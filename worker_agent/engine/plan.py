@@ -27,6 +27,9 @@ class Admit:
     message: str
     flavors_considered: str = ""
     """For the QuotaReserved event: flavors that were not a plain fit; may be empty."""
+    replaces: Key | None = None
+    """A slice of the same elastic job: once the admission is written, it is finished with ``replaced_message``."""
+    replaced_message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,16 @@ class Preempt:
     """Of both workloads: ends the message of the event on the victim."""
     preemptor_story: str = ""
     """Message of the event on the preemptor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evict:
+    """Evict ``key`` for a reason other than preemption: Evicted=True with ``reason``."""
+
+    key: Key
+    reason: str
+    message: str
+    cluster_queue: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +74,7 @@ class Requeue:
     """For ``status.resourceRequests``: one entry per pod set."""
 
 
-Step = Admit | Preempt | Requeue
+Step = Admit | Preempt | Evict | Requeue
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 from worker_agent.api import names
 from worker_agent.api.meta import Key
-from worker_agent.engine import admission, conditions, nomination, quota, resources
+from worker_agent.engine import admission, conditions, nomination, quota, resources, slice_replacement, variants
 from worker_agent.engine.assignment import Assignment
 from worker_agent.engine.cluster_queue import ClusterQueueRow
 from worker_agent.engine.flavors import FlavorRequest
 from worker_agent.engine.modes import Mode
 from worker_agent.engine.nomination import Entry, Outcome, Search
-from worker_agent.engine.plan import Admit, Plan, Requeue, Step
+from worker_agent.engine.plan import Admit, Evict, Plan, Requeue, Step
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.preemption import issue
 from worker_agent.engine.preemption.search import Preemptor, Target
@@ -51,10 +51,20 @@ class Processing:
         if queue is None or assignment is None:
             return
         self._attempts.append(entry.row.key)
+        if self._policy.concurrent_admission and variants.more_favorable_admitted(entry.row, queue):
+            self._pass_over(entry, variants.MORE_FAVORABLE_ADMITTED, names.PENDING_EVALUATION)
+            return
+        self._settle(entry, queue, self._current(entry, queue, assignment))
+
+    def _current(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> Assignment:
+        """The assignment as it is after what earlier entries took."""
         if self._policy.recompute_overlapping_targets and self._overlaps(entry.targets):
-            assignment = self._recompute_without_claimed(entry, queue, assignment)
-        elif self._lost_its_nodes(entry, queue, assignment):
-            assignment = self._recompute(entry, queue, assignment)
+            return self._recompute_without_claimed(entry, queue, assignment)
+        if self._lost_its_nodes(entry, queue, assignment):
+            return self._recompute(entry, queue, assignment)
+        return assignment
+
+    def _settle(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> None:
         if assignment.mode is Mode.NO_FIT:
             entry.refuse(entry.message, assignment.no_fit_reason, RequeueReason.NO_FIT)
         elif assignment.mode is Mode.PREEMPT and not entry.targets:
@@ -148,12 +158,16 @@ class Processing:
             self._state.add_usage(queue, capacity_to_reserve(queue, assignment))
 
     def _skip(self, entry: Entry, message: str, preemptor: bool) -> None:
-        entry.outcome = Outcome.SKIPPED
-        entry.refuse(message, names.WAITING_FOR_QUOTA, RequeueReason.FAILED_AFTER_NOMINATION)
-        if not self._policy.preserve_scan_progress:
-            entry.scan = None
+        self._pass_over(entry, message, names.WAITING_FOR_QUOTA)
         if preemptor:
             self._skips[entry.queue_name] = self._skips.get(entry.queue_name, 0) + 1
+
+    def _pass_over(self, entry: Entry, message: str, reason: str) -> None:
+        """Not this time; it tries again in the next cycle."""
+        entry.outcome = Outcome.SKIPPED
+        entry.refuse(message, reason, RequeueReason.FAILED_AFTER_NOMINATION)
+        if not self._policy.preserve_scan_progress:
+            entry.scan = None
 
     def _take_room(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> None:
         for target in entry.targets:
@@ -164,15 +178,33 @@ class Processing:
         elif self._policy.block_admission and self._unready and not entry.second_pass:
             self._blocked = True
             entry.refuse(WAITING_FOR_OTHERS, names.WAITING_FOR_PODS_READY, RequeueReason.FAILED_AFTER_NOMINATION)
-        else:
+        elif not self._waits_for_sibling(entry, queue):
             entry.outcome = Outcome.ASSUMED
             self._unready = True
 
+    def _waits_for_sibling(self, entry: Entry, queue: ClusterQueueRow) -> bool:
+        """A variant whose sibling runs on a worse flavor: the sibling has to go first, if that move is wanted."""
+        if not self._policy.concurrent_admission:
+            return False
+        sibling = variants.less_favorable_admitted(entry.row, queue)
+        if sibling is None:
+            return False
+        if not variants.may_migrate_to(entry.row, queue):
+            self._pass_over(entry, variants.BELOW_ACCEPTABLE, names.PENDING_EVALUATION)
+            return True
+        entry.scan = None
+        text = f"{entry.message}. Pending the migration of 1 workload(s)"
+        entry.refuse(text, names.WAITING_FOR_PREEMPTED_WORKLOADS, RequeueReason.PENDING_MIGRATION)
+        if self._state.evicting.get(sibling.key) != sibling.uid:
+            message = variants.migration_message(entry.row)
+            self._steps.append(Evict(sibling.key, names.EVICTED_FLAVOR_MIGRATION, message, queue.name))
+        return True
+
     def _preempt(self, entry: Entry, queue: ClusterQueueRow) -> None:
         entry.scan = None
-        text = f"{entry.message}. Pending the preemption of {len(entry.targets)} workload(s)"
+        text = f"{entry.message}. Pending the preemption of {len(entry.victims)} workload(s)"
         entry.refuse(text, names.WAITING_FOR_PREEMPTED_WORKLOADS, RequeueReason.PENDING_PREEMPTION)
-        self._steps.extend(issue.steps(entry.row, queue, entry.targets, self._state))
+        self._steps.extend(issue.steps(entry.row, queue, entry.victims, self._state))
 
     # -- after the trial -------------------------------------------------------------------------------------------
 
@@ -198,6 +230,7 @@ class Processing:
 
     def _admit(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> Admit:
         admitted = admission.checks_satisfied(entry.row.workload, queue, assignment)
+        replaced = entry.replaced
         step = Admit(
             entry.row.key,
             queue.name,
@@ -206,6 +239,8 @@ class Processing:
             names.QUOTA_RESERVED,
             f"Quota reserved in ClusterQueue {queue.name}",
             admission.flavors_considered(assignment),
+            None if replaced is None else replaced.key,
+            "" if replaced is None else slice_replacement.finished_message(entry.row),
         )
         entry.row.scan = entry.scan
         self._state.assume(entry.row, queue.name, admission.pod_set_rows(entry.row, assignment), admitted)

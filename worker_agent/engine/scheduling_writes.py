@@ -11,7 +11,7 @@ from worker_agent.api.resource_type import WORKLOADS
 from worker_agent.engine import eviction, intent_effects, reservation, workload_status
 from worker_agent.engine.intents import Intent, RecordEvent
 from worker_agent.engine.nomination import Outcome
-from worker_agent.engine.plan import Admit, Preempt, Requeue
+from worker_agent.engine.plan import Admit, Evict, Preempt, Requeue
 from worker_agent.engine.reservation import Observability
 from worker_agent.engine.workload_status import StatusDraft
 
@@ -57,12 +57,30 @@ def requeue(workload: Document, step: Requeue, how: Observability, now: datetime
 
 def preempt(victim: Document, step: Preempt, now: datetime) -> list[Intent]:
     """Preempted and Evicted on the victim in one write; nothing when it is on its way out already."""
-    if workload_status.is_true(victim, names.EVICTED):
+    if _leaves_already(victim):
         return []
     draft = StatusDraft(victim, now)
     draft.set(names.PREEMPTED, True, step.reason, step.message)
     evicted = eviction.evict(draft, names.EVICTED_PREEMPTED, step.message)
     return [*draft.intents(), _event(victim, names.PREEMPTED, f"{step.message}; {step.priorities}"), evicted]
+
+
+def evict(workload: Document, step: Evict, now: datetime) -> list[Intent]:
+    """Evicted on a workload that makes way without being preempted; nothing when it is on its way out already."""
+    if _leaves_already(workload):
+        return []
+    draft = StatusDraft(workload, now)
+    told = eviction.evict(draft, step.reason, step.message)
+    return [*draft.intents(), told]
+
+
+def replaced(workload: Document, message: str, now: datetime) -> list[Intent]:
+    """The end of a slice whose place a bigger one of the same job has taken."""
+    if workload_status.is_true(workload, names.FINISHED):
+        return []
+    draft = StatusDraft(workload, now)
+    draft.set(names.FINISHED, True, names.WORKLOAD_SLICE_REPLACED, message)
+    return [*draft.intents(), _event(workload, names.WORKLOAD_SLICE_REPLACED, message)]
 
 
 def preemptor_event(preemptor: Document, step: Preempt) -> RecordEvent:
@@ -76,6 +94,10 @@ def queued_since(workload: Document) -> datetime:
         return workload_status.since(workload, names.REQUEUED)
     created = (workload.get("metadata") or {}).get("creationTimestamp")
     return timestamps.parse(created) if created else timestamps.ZERO
+
+
+def _leaves_already(workload: Document) -> bool:
+    return workload_status.is_true(workload, names.EVICTED) or workload_status.is_true(workload, names.FINISHED)
 
 
 def _event(workload: Document, reason: str, message: str, type_: str = "Normal") -> RecordEvent:
