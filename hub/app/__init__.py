@@ -1,1 +1,1 @@
-"""The hub as a program: ``configuration`` (what settings mean), ``hub`` (all of it wired), ``evaluators``, ``program``."""
+"""The hub as a program: ``configuration`` (what settings mean), ``hub`` (all wired), ``evaluators``, ``program``."""
