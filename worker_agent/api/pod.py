@@ -1,7 +1,7 @@
 """Typed views of pod templates and nodes: the fields that quota, flavors and placement read."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -12,7 +12,7 @@ from worker_agent.api.schema import Field, Int64, Rule
 class ResourceRequirements(View):
     requests: dict[str, Quantity] | None = None
     limits: dict[str, Quantity] | None = None
-    claims: msgspec.Raw | None = None
+    claims: list[Any] | None = None
 
 
 class Container(View):
@@ -20,7 +20,7 @@ class Container(View):
     image: str = ""
     resources: ResourceRequirements | None = None
     restart_policy: str = ""
-    ports: msgspec.Raw | None = None
+    ports: list[Any] | None = None
 
 
 _EFFECTS = "'NoSchedule', 'PreferNoSchedule', 'NoExecute'"
@@ -91,8 +91,8 @@ class NodeAffinity(View):
 
 class Affinity(View):
     node_affinity: NodeAffinity | None = None
-    pod_affinity: msgspec.Raw | None = None
-    pod_anti_affinity: msgspec.Raw | None = None
+    pod_affinity: dict[str, Any] | None = None
+    pod_anti_affinity: dict[str, Any] | None = None
 
 
 class PodSpec(View):
@@ -106,9 +106,9 @@ class PodSpec(View):
     priority: int | None = None
     priority_class_name: str = ""
     resources: ResourceRequirements | None = None
-    resource_claims: msgspec.Raw | None = None
-    topology_spread_constraints: msgspec.Raw | None = None
-    scheduling_gates: msgspec.Raw | None = None
+    resource_claims: list[Any] | None = None
+    topology_spread_constraints: list[Any] | None = None
+    scheduling_gates: list[Any] | None = None
     node_name: str = ""
 
 

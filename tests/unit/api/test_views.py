@@ -5,6 +5,7 @@ import pytest
 
 from worker_agent.api import crds
 from worker_agent.api.cluster_queue import ClusterQueue
+from worker_agent.api.pod import Pod
 from worker_agent.api.workload import Workload
 
 
@@ -41,3 +42,17 @@ def test_every_definition_says_what_each_of_our_fields_means():
         for place in undocumented(crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"], crd["spec"]["names"]["kind"])
     ]
     assert missing == []
+
+
+def test_pod_fields_that_nobody_interprets_are_read_in_any_form():
+    spec = {
+        "containers": [
+            {"ports": [{"containerPort": 80}], "resources": {"claims": [{"name": "gpu"}]}},
+        ],
+        "affinity": {"podAffinity": {"x": []}, "podAntiAffinity": {"y": []}},
+        "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "t"}],
+        "topologySpreadConstraints": [{"maxSkew": 1}],
+        "schedulingGates": [{"name": "g"}],
+    }
+    pod = msgspec.json.decode(msgspec.json.encode({"metadata": {"name": "p"}, "spec": spec}), type=Pod)
+    assert msgspec.to_builtins(pod.spec) == spec
