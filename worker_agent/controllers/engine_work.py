@@ -8,11 +8,13 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from worker_agent.api import resource_type as kinds
 from worker_agent.api.resource_type import ResourceType
-from worker_agent.controllers.engine_messages import Ask, Forget, Message, Put, Remove
+from worker_agent.controllers.engine_messages import Ask, Message, Put, Remove
+from worker_agent.controllers.recording import NO_RECORDER, Recorder
 from worker_agent.engine import cycle
 from worker_agent.engine.plan import Plan
 from worker_agent.engine.policy import Policy
@@ -82,6 +84,8 @@ class EngineWork:
         on_view: Callable[[EngineView], None] = lambda view: None,
     ) -> None:
         self.cycles = 0
+        self.recorder: Recorder = NO_RECORDER
+        """Told of everything that reaches the state, before it does."""
         self._state = state
         self._policy = policy
         self._clock = clock
@@ -104,7 +108,9 @@ class EngineWork:
         flushed = self._flush_at is not None and moment + HAIR >= self._flush_at
         if flushed:
             self._flush_at = None
-            self._state.flush_requeues(self._clock.now())
+            now = self._clock.now()
+            self.recorder.flushed(now)
+            self._state.flush_requeues(now)
             self._flush_seconds = self._clock.monotonic() - moment
             self._cycles_since_flush = 0
         if taken or flushed:
@@ -129,24 +135,27 @@ class EngineWork:
         return count
 
     def _handle(self, message: Message) -> None:
-        if isinstance(message, Put):
-            self._put(message)
-        elif isinstance(message, Remove):
-            self._remove(message)
-        elif isinstance(message, Forget):
-            self._state.forget(message.key, self._clock.now())
-        else:
+        if isinstance(message, Ask):
             self._answer(message)
+            return
+        now = self._clock.now()
+        self.recorder.told(message, now)
+        if isinstance(message, Put):
+            self._put(message, now)
+        elif isinstance(message, Remove):
+            self._remove(message, now)
+        else:
+            self._state.forget(message.key, now)
 
-    def _put(self, message: Put) -> None:
+    def _put(self, message: Put, now: datetime) -> None:
         if message.resource is kinds.WORKLOADS:
-            self._state.put_workload(message.object, self._clock.now())
+            self._state.put_workload(message.object, now)
         else:
             getattr(self._state, f"put_{_NOUNS[message.resource]}")(message.object)
 
-    def _remove(self, message: Remove) -> None:
+    def _remove(self, message: Remove, now: datetime) -> None:
         if message.resource is kinds.WORKLOADS:
-            self._state.delete_workload(message.key, self._clock.now())
+            self._state.delete_workload(message.key, now)
         else:
             name = message.key if message.resource.namespaced else message.key.name
             getattr(self._state, f"delete_{_NOUNS[message.resource]}")(name)
@@ -165,18 +174,20 @@ class EngineWork:
         Without ``news`` and without heads the state is the one of the last view: readers that ask what they read
         anew whenever a view appears would otherwise keep each other awake.
         """
-        heads = self._state.heads(self._clock.now())
+        now = self._clock.now()
+        heads = self._state.heads(now)
         if not heads:
             if news:
                 self._publish()
             return None
         started = self._clock.monotonic()
-        plan = cycle.run_cycle(self._state, heads, self._policy, self._clock.now())
+        plan = cycle.run_cycle(self._state, heads, self._policy, now)
         seconds = self._clock.monotonic() - started
         if self._cycles_since_flush == 0:
             self._flush_seconds += seconds
         self._cycles_since_flush += 1
         self.cycles += 1
+        self.recorder.decided(self._state, plan, now)
         self._on_plan(plan, seconds)
         self._publish()
         if plan.progressed:

@@ -1,6 +1,6 @@
 """Controllers of ClusterQueue, LocalQueue and Cohort: status from the engine's view once a second, and finalizers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from worker_agent.api.cluster_queue import ClusterQueue
 from worker_agent.api.cohort import Cohort
@@ -11,14 +11,15 @@ from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.engine_thread import Engine
 from worker_agent.controllers.in_use_finalizer import finalizer_intents
 from worker_agent.controllers.known_objects import KnownObjects
-from worker_agent.engine import queue_status
+from worker_agent.engine import intent_effects, queue_status
+from worker_agent.engine.intents import ApplyStatus
 from worker_agent.engine.view import EMPTY, EngineView
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.controller import Controller
 from worker_agent.kube.informer import Event, Informer
 
 REFRESH_SECONDS = 1.0
-"""Status refreshes of one object are gathered for so long."""
+"""A status is refreshed at most once in so long; the first change after a quiet time is told at once."""
 
 VIEWS_UNTIL_KNOWN = 2
 """The engine may be publishing while a change arrives; the view after that one has it."""
@@ -43,7 +44,9 @@ class QueueControllers:
         self._applier = applier
         self._on_activity = on_activity
         self._seen: EngineView = EMPTY
+        self._clock = clock
         self._fresh_local_queues: dict[Key, int] = {}
+        self._refreshed_at: dict[Key, float] = {}
         self._local_queues: Informer[LocalQueue] = known.informer(LOCAL_QUEUES)
         self._local_queues.add_index(LOCAL_QUEUE_INDEX, lambda queue: (queue.spec.cluster_queue,))
         self.cluster_queues: Controller[Key] = Controller("clusterqueue", self._cluster_queue, workers=5, clock=clock)
@@ -75,17 +78,22 @@ class QueueControllers:
             if old is new:
                 continue
             turned = old is None or new is None or old.activity != new.activity
-            # A queue that starts, stops or goes is told of at once; figures can wait.
-            delay = 0.0 if turned else REFRESH_SECONDS
-            self.cluster_queues.enqueue(Key("", name), delay)
+            # A queue that starts, stops or goes is told of at once; figures may have to wait.
+            key = Key("", name)
+            self.cluster_queues.enqueue(key, 0.0 if turned else self._wait(key))
             for queue in self._local_queues.by_index(LOCAL_QUEUE_INDEX, name):
-                self.local_queues.enqueue(queue.metadata.key, delay)
+                local = queue.metadata.key
+                self.local_queues.enqueue(local, 0.0 if turned else self._wait(local))
             if turned:
                 self._on_activity(name)
         self._look_at_fresh_local_queues()
         for name in {*before.cohort_shares, *view.cohort_shares}:
             if before.cohort_shares.get(name) != view.cohort_shares.get(name):
                 self.cohorts.enqueue(Key("", name), REFRESH_SECONDS)
+
+    def _wait(self, key: Key) -> float:
+        """Seconds until the status of this queue may be refreshed again."""
+        return max(0.0, self._refreshed_at.get(key, float("-inf")) + REFRESH_SECONDS - self._clock.monotonic())
 
     def _look_at_fresh_local_queues(self) -> None:
         """The first view after a change may still be of before; the second one knows it."""
@@ -99,17 +107,30 @@ class QueueControllers:
     async def _cluster_queue(self, key: Key) -> float | None:
         document = self._known.document(CLUSTER_QUEUES, key)
         if document is None:
+            self._refreshed_at.pop(key, None)
             return None
         picture = self._engine.view.cluster_queues.get(key.name)
         status = [] if picture is None else [queue_status.cluster_queue(picture)]
+        self._note_refresh(status)
         in_use = not queue_status.may_go(picture)
         return await self._applier.apply([*status, *finalizer_intents(CLUSTER_QUEUES, document, in_use)])
 
     async def _local_queue(self, key: Key) -> float | None:
         picture = self._engine.view.local_queue(key)
         if picture is None:
+            self._refreshed_at.pop(key, None)
             return None
-        return await self._applier.apply([queue_status.local_queue(picture)])
+        status = [queue_status.local_queue(picture)]
+        self._note_refresh(status)
+        return await self._applier.apply(status)
+
+    def _note_refresh(self, status: Sequence[ApplyStatus]) -> None:
+        """Remember when a status was last written; looking at it and finding it true costs no waiting."""
+        for change in status:
+            document = self._known.document(change.resource, change.key)
+            after = document and intent_effects.status_after(document, change, self._clock.now())
+            if after is not document:
+                self._refreshed_at[change.key] = self._clock.monotonic()
 
     async def _cohort(self, key: Key) -> float | None:
         share = self._engine.view.cohort_shares.get(key.name)
