@@ -151,8 +151,11 @@ class RemoteClients(Generic[L]):
             link = await self._connect(name, entry.credential, patience, lambda: self._lost(name, entry))
         except ConnectionFailed as failure:
             entry.contact = entry.contact.failed(self._clock.now())
+            wait = entry.contact.wait(self._clock.now()).total_seconds()
+            if not entry.contact.failures:
+                return Outcome(requeue=wait)
             stand = Stand("False", "ClientConnectionFailed", entry.contact.explained(str(failure)))
-            return Outcome(stand, requeue=entry.contact.wait(self._clock.now()).total_seconds())
+            return Outcome(stand, requeue=wait)
         finally:
             entry.opening = False
         if self.entries.get(name) is not entry:

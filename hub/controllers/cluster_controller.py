@@ -149,6 +149,11 @@ class ClusterController:
         await self._applier.apply(intents)
 
 
-def _version(cluster: MultiKueueCluster) -> tuple[int, bool]:
-    """What of a cluster matters here: its spec, and whether it is going."""
-    return cluster.metadata.generation, cluster.metadata.deletion_timestamp is not None
+def _version(cluster: MultiKueueCluster) -> tuple[object, ...]:
+    """What of a cluster matters here: its spec, whether it is going, and what it says of the contact.
+
+    What it says may be an older word of ours that came late: it was no difference when the newer one was decided.
+    """
+    told = condition.find(cluster.status.conditions, names.ACTIVE)
+    said = (told.status, told.reason, told.message) if told is not None else None
+    return cluster.metadata.generation, cluster.metadata.deletion_timestamp is not None, said

@@ -8,6 +8,12 @@ from worker_agent.api import timestamps
 
 FIRST_BACKOFF: Final = timedelta(seconds=5)
 LONGEST_BACKOFF_STEP: Final = 7
+INTERRUPTION: Final = timedelta(seconds=10)
+"""An API server that is started again is back within seconds. For so long after contact was lost it is tried again and
+again without counting; that is the reconnect whose failure turns Active to False."""
+
+_FIRST_RECONNECT: Final = timedelta(milliseconds=200)
+_LONGEST_RECONNECT: Final = timedelta(seconds=2)
 IN_PROGRESS_SECONDS: Final = 5.0
 """When to look again while another attempt for the same cluster is under way."""
 _FIRST_PATIENCE: Final = timedelta(minutes=1)
@@ -31,6 +37,8 @@ class Contact:
     disconnected_since: datetime | None
     failures: int = 0
     next_attempt: datetime | None = None
+    reconnects: int | None = None
+    """Attempts since contact was lost; None before contact was ever made with this configuration."""
 
     @property
     def connected(self) -> bool:
@@ -38,19 +46,23 @@ class Contact:
 
     def lost(self, now: datetime) -> Self:
         """Out of contact from now on, if it was not already."""
-        return self if not self.connected else replace(self, disconnected_since=now)
+        return self if not self.connected else replace(self, disconnected_since=now, reconnects=0)
 
     def with_new_configuration(self) -> Self:
         """A changed configuration is tried at once, whatever happened with the old one."""
-        return replace(self, failures=0, next_attempt=None)
+        return replace(self, failures=0, next_attempt=None, reconnects=None)
 
     def failed(self, now: datetime) -> Self:
+        """An attempt did not succeed. ``failures`` stays 0 while it may be a short interruption."""
+        if self.reconnects is not None and now - (self.disconnected_since or now) < INTERRUPTION:
+            pause = min(_FIRST_RECONNECT * (1 << min(self.reconnects, 10)), _LONGEST_RECONNECT)
+            return replace(self, next_attempt=now + pause, reconnects=self.reconnects + 1)
         failures = self.failures + 1
         since = self.disconnected_since or now
         return replace(self, disconnected_since=since, failures=failures, next_attempt=now + backoff(failures))
 
     def made(self) -> Self:
-        return replace(self, disconnected_since=None, failures=0, next_attempt=None)
+        return replace(self, disconnected_since=None, failures=0, next_attempt=None, reconnects=None)
 
     def wait(self, now: datetime) -> timedelta:
         """How long until the next attempt is due; zero when it is."""

@@ -13,12 +13,16 @@ log = logging.getLogger(__name__)
 
 K = TypeVar("K", bound=Hashable)
 
+LONGEST_UNREACHABLE = 3.0
+"""Seconds until a key is tried again whose API server could not be reached."""
+
 
 class Controller(Generic[K]):
     """Calls ``reconcile`` for enqueued keys, never twice at a time for one key, ``workers`` keys at a time.
 
     ``reconcile`` returns the seconds after which to look again, or None. What it raises makes the key come back with
-    exponential backoff (5 ms ... 1000 s); Conflict is everyday life and comes back without noise.
+    exponential backoff (5 ms ... 1000 s, but LONGEST_UNREACHABLE where no server answered, which is not the key's
+    fault and may pass at any moment); Conflict is everyday life and comes back without noise.
     """
 
     def __init__(
@@ -72,7 +76,7 @@ class Controller(Generic[K]):
         except ConnectionError as error:
             self.failures += 1
             log.warning("%s %s: %s; trying again", self.name, key, error)
-            self._queue.add_rate_limited(key)
+            self._queue.add_rate_limited(key, LONGEST_UNREACHABLE)
         except Exception:
             self.failures += 1
             log.exception("%s %s failed %d times in a row", self.name, key, self._queue.failures(key) + 1)

@@ -76,6 +76,11 @@ class MalformedAnswer(ConnectionError):
     """The answer is not what an API server sends (not JSON, no object in it); nothing can be concluded from it."""
 
 
+def is_unreachable(error: BaseException | None) -> bool:
+    """Whether no server was there at all: trying again costs nobody anything."""
+    return isinstance(error, ConnectionError) and not isinstance(error, ServerSilent | MalformedAnswer)
+
+
 class _Status(msgspec.Struct, omit_defaults=True):
     """The fields read from a metav1.Status."""
 

@@ -14,6 +14,9 @@ from worker_agent.kube import errors
 
 FIRST_DELAY = 0.2
 LONGEST_DELAY = 30.0
+LONGEST_UNREACHABLE = 3.0
+"""Where nothing answers at all an attempt costs nobody anything, and a server that is started again is soon back."""
+
 SHORT_STREAM_SECONDS = 1.0
 """A stream that ends sooner and brought nothing is a failure: reopening it at once would spin."""
 
@@ -108,8 +111,8 @@ class ListWatch:
     @property
     def step(self) -> ListAll | OpenWatch:
         if self._must_list:
-            return ListAll(_delay(max(self._list_failures, self._stream_failures)))
-        return OpenWatch(self.resource_version, _delay(self._stream_failures))
+            return ListAll(_delay(max(self._list_failures, self._stream_failures), self.last_error))
+        return OpenWatch(self.resource_version, _delay(self._stream_failures, self.last_error))
 
     def listed(self, resource_version: str) -> None:
         """A whole list came; nothing that happened before it matters any more."""
@@ -184,8 +187,9 @@ class ListWatch:
             self.resource_version = resource_version
 
 
-def _delay(failures: int) -> float:
+def _delay(failures: int, error: BaseException | None) -> float:
     if failures == 0:
         return 0.0
-    delay: float = min(FIRST_DELAY * 2 ** min(failures - 1, 20), LONGEST_DELAY)
+    longest = LONGEST_UNREACHABLE if errors.is_unreachable(error) else LONGEST_DELAY
+    delay: float = min(FIRST_DELAY * 2 ** min(failures - 1, 20), longest)
     return delay

@@ -83,11 +83,11 @@ class WorkQueue(Generic[K]):
         if self._later[0][2] == key:
             self._restart_timer()
 
-    def add_rate_limited(self, key: K) -> None:
-        """Makes the key due after a delay that doubles with each call since ``forget``: 5 ms ... 1000 s."""
+    def add_rate_limited(self, key: K, longest: float = LONGEST_BACKOFF) -> None:
+        """Makes the key due after a delay that doubles with each call since ``forget``: 5 ms ... ``longest``."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
-        delay: float = min(FIRST_BACKOFF * 2 ** min(failures, 30), LONGEST_BACKOFF)
+        delay: float = min(FIRST_BACKOFF * 2 ** min(failures, 30), longest)
         self.add_after(key, delay)
 
     def forget(self, key: K) -> None:

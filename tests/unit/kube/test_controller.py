@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
@@ -99,3 +100,18 @@ async def test_conflicts_are_tried_again_quietly(caplog: pytest.LogCaptureFixtur
 def test_a_controller_needs_a_worker():
     with pytest.raises(ValueError, match="controller test: workers must be at least 1, not 0"):
         Controller("test", lambda key: None, workers=0, clock=clock())  # type: ignore[arg-type,return-value]
+
+
+async def test_a_server_that_cannot_be_reached_is_tried_every_few_seconds():
+    times = []
+
+    async def reconcile(key: str) -> None:
+        times.append(asyncio.get_running_loop().time())
+        if times[-1] < 100:
+            raise ConnectionError("refused")
+
+    controller = Controller("test", reconcile, clock=clock())
+    async with running(controller):
+        controller.enqueue("a")
+        await until(lambda: times and times[-1] >= 100)
+    assert max(later - earlier for earlier, later in pairwise(times)) == pytest.approx(3, abs=0.1)

@@ -120,6 +120,17 @@ def test_streams_that_bring_nothing_back_off_then_list():
     assert isinstance(machine.step, ListAll)
 
 
+@pytest.mark.parametrize(
+    ("error", "longest"),
+    [(ConnectionError("refused"), 3.0), (errors.ServerSilent("slow"), 30.0), (errors.Forbidden(403, "", ""), 30.0)],
+)
+def test_a_server_that_is_not_there_is_soon_looked_for_again(error: Exception, longest: float):
+    machine = ListWatch()
+    for _ in range(20):
+        machine.list_failed(error)
+    assert machine.step == ListAll(longest)
+
+
 def test_a_list_does_not_forgive_failing_streams():
     machine = watching()
     for _ in range(4):
@@ -141,7 +152,7 @@ def test_a_quiet_stream_that_ran_its_time_is_healthy():
 def test_delays_have_a_limit():
     machine = ListWatch()
     for _ in range(50):
-        machine.list_failed(ConnectionError("down"))
+        machine.list_failed(errors.ServerSilent("down"))
     assert machine.step == ListAll(30.0)
     assert isinstance(machine.last_error, ConnectionError)
     machine.listed("1")
