@@ -120,6 +120,10 @@ class ClusterQueueRow:
         )
         self.node.weight = weight(spec.fair_sharing)
 
+    def differs(self, view: ClusterQueue) -> bool:
+        """Whether somebody wrote the spec; a generation tells it even where the new one equals the old one."""
+        return self.view.metadata.generation != view.metadata.generation or self.view.spec != view.spec
+
     def _adopt_preemption(self, view: ClusterQueue) -> None:
         preemption = view.spec.preemption
         self.within_cluster_queue: str = preemption.within_cluster_queue if preemption else "Never"

@@ -54,7 +54,7 @@ class ClusterState(QueueState):
         name = view.metadata.name
         quotas = cluster_queue.quotas(view.spec.resource_groups)
         old = self.cluster_queues.get(name)
-        changed = old is None or _updated(old.view, view)
+        changed = old is None or old.differs(view)
         sound = self.hierarchy.put_queue(name, view.spec.cohort_name, quotas)
         if old is None:
             row = self.cluster_queues[name] = ClusterQueueRow(view, self.hierarchy.queues[name])
@@ -399,8 +399,3 @@ def _frees_quota(old: WorkloadRow, new: WorkloadRow) -> bool:
         and old.phase == Phase.ADMITTED
         and old.workload.status.reclaimable_pods != new.workload.status.reclaimable_pods
     ) or old.priority != new.priority
-
-
-def _updated(old: ClusterQueue, new: ClusterQueue) -> bool:
-    """Whether somebody wrote the spec; a generation tells it even where the new one equals the old one."""
-    return old.metadata.generation != new.metadata.generation or old.spec != new.spec
