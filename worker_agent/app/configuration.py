@@ -48,14 +48,14 @@ def resolve(settings: AgentSettings) -> Configuration:
     return Configuration(
         settings=settings,
         gates=gates,
-        policy=engine_policy.resolve(settings.feature_gates, _engine_stanzas(settings)),
+        policy=engine_policy.resolve(settings.feature_gates, engine_stanzas(settings)),
         rules=_rules(gates, pods_ready, retention),
         jobs=_job_policy(settings, gates, pods_ready, retention),
         job_namespaces=selector,
     )
 
 
-def _engine_stanzas(settings: AgentSettings) -> Document:
+def engine_stanzas(settings: AgentSettings) -> Document:
     """The stanzas the engine reads, in Kueue's own spelling."""
     stanzas: Document = {}
     waiting = settings.wait_for_pods_ready

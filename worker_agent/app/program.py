@@ -3,22 +3,39 @@
 import asyncio
 import os
 import socket
+from typing import IO
 
 from worker_agent.app import configuration, memory
 from worker_agent.app.agent import Agent, Surroundings
 from worker_agent.app.health import HealthServer
 from worker_agent.app.metrics_server import MetricsServer, WriteCounts
+from worker_agent.controllers.recording import FileRecorder
 from worker_agent.kube.clock import Clock, SystemClock
 from worker_agent.kube.transport import Transport
 from worker_agent.settings import AgentSettings
 
 
 async def run_agent(
-    settings: AgentSettings, transport: Transport, stop: asyncio.Event, clock: Clock | None = None
+    settings: AgentSettings,
+    transport: Transport,
+    stop: asyncio.Event,
+    clock: Clock | None = None,
+    record: IO[bytes] | None = None,
 ) -> None:
-    """Work until ``stop`` is set. Raises ConfigurationError and FeatureGateError for settings that cannot be served."""
+    """Work until ``stop`` is set; what reaches the engine is written to ``record``, which is closed at the end.
+
+    Raises ConfigurationError and FeatureGateError for settings that cannot be served.
+    """
     agent = Agent(configuration.resolve(settings), Surroundings(transport, clock or SystemClock(), identity=identity()))
-    await serve(agent, stop)
+    if record is None:
+        await serve(agent, stop)
+        return
+    recorder = FileRecorder(record, settings.feature_gates, configuration.engine_stanzas(settings))
+    agent.engine.work.recorder = recorder
+    try:
+        await serve(agent, stop)
+    finally:
+        recorder.close()
 
 
 async def serve(agent: Agent, stop: asyncio.Event) -> None:

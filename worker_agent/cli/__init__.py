@@ -2,7 +2,7 @@
 
 import typer
 
-from worker_agent.cli import run_command
+from worker_agent.cli import replay_command, run_command
 
 app = typer.Typer(
     name="fedhub-agent",
@@ -12,6 +12,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("run")(run_command.run)
+app.command("replay")(replay_command.replay)
 
 
 @app.callback()

@@ -1,10 +1,14 @@
 """``fedhub-agent run``: the agent of one cluster."""
 
+import asyncio
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from worker_agent.kube.transport import Transport
 
 Config = Annotated[Path | None, typer.Option(help="Settings file in Kueue's Configuration schema.")]
 Kubeconfig = Annotated[
@@ -12,10 +16,17 @@ Kubeconfig = Annotated[
 ]
 Context = Annotated[str, typer.Option(help="Context of the kubeconfig; empty takes its current one.")]
 FeatureGates = Annotated[str, typer.Option(help="Switches as name=true|false, separated by commas.")]
+Record = Annotated[
+    Path | None, typer.Option(help="Write all that reaches the engine to this file, for fedhub-agent replay.")
+]
 
 
 def run(
-    config: Config = None, kubeconfig: Kubeconfig = None, context: Context = "", feature_gates: FeatureGates = ""
+    config: Config = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = "",
+    feature_gates: FeatureGates = "",
+    record: Record = None,
 ) -> None:
     """Run the agent: queues, quota, admission and jobs of one cluster, and the report of its capacity.
 
@@ -31,6 +42,20 @@ def run(
     except SettingsError as error:
         print(f"error: {error}", file=sys.stderr)
         raise typer.Exit(2) from None
-    raise typer.Exit(
-        process.main(lambda transport, stop: program.run_agent(settings, transport, stop), kubeconfig, context)
-    )
+    stream = _recording(record) if record else None
+
+    async def work(transport: "Transport", stop: asyncio.Event) -> None:
+        await program.run_agent(settings, transport, stop, record=stream)
+
+    raise typer.Exit(process.main(work, kubeconfig, context))
+
+
+def _recording(path: Path) -> IO[bytes]:
+    """A new file: what an earlier run recorded is not overwritten."""
+    try:
+        if path.exists() and path.stat().st_size:
+            raise FileExistsError(0, "holds a recording already; name a new file")
+        return path.open("wb")
+    except OSError as error:
+        print(f"error: --record: {path}: {error.strerror}", file=sys.stderr)
+        raise typer.Exit(2) from None

@@ -1,0 +1,23 @@
+"""Results as data: what ``--output`` takes beside the text for people."""
+
+import sys
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+
+class Output(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    YAML = "yaml"
+
+
+def write(value: Any, output: Output) -> None:
+    """``value`` (plain data or Structs) on standard output, as JSON or YAML."""
+    if output is Output.JSON:
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
+        return
+    import yaml  # noqa: PLC0415 - imports that take long wait until they are needed
+
+    sys.stdout.write(yaml.safe_dump(msgspec.to_builtins(value), sort_keys=False, allow_unicode=True, width=120))
