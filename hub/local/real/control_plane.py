@@ -32,7 +32,8 @@ START_SECONDS = 120.0
 """A control plane answers after 5 to 20 s of its own; several at once on two cores take turns."""
 STOP_SECONDS = 10.0
 CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-JSON = {"content-type": "application/json"}
+JSON = {"content-type": "application/json", "user-agent": "kube-apiserver"}
+"""The user agent becomes the field manager of the definitions: the embedded server installs its own."""
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
 
 

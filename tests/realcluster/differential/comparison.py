@@ -48,17 +48,31 @@ def known() -> list[Known]:
 
 
 def differences(script: Script, embedded: Player, real: Player, namespace: str) -> list[Difference]:
-    """Where the two servers differ, over all steps of a script that is played on both."""
+    """Where the two servers differ, over the steps of a script that is played on both.
+
+    After an answer of another status the servers hold different things, so what follows it is not compared.
+    """
     played = []
     for player in (embedded, real):
         masks = Masks()
         played.append([masks.answer(answer) for answer in player.play(script, namespace)])
-    return [
-        Difference(script.name, one["request"], f"{number}.{path}", left, right)
-        for number, (one, other) in enumerate(zip(*played, strict=True), 1)
-        for part in ("status", "headers", "body")
-        for path, left, right in walk(one[part], other[part], part)
-    ]
+    found: list[Difference] = []
+    for number, (one, other) in enumerate(zip(*played, strict=True), 1):
+        if one["status"] != other["status"]:
+            return [*found, Difference(script.name, one["request"], f"{number}.status", summary(one), summary(other))]
+        found += [
+            Difference(script.name, one["request"], f"{number}.{path}", left, right)
+            for part in ("headers", "body")
+            for path, left, right in walk(one[part], other[part], part)
+        ]
+    return found
+
+
+def summary(answer: dict[str, Any]) -> str:
+    """An answer in a line: its status, and what it says or holds."""
+    body = answer["body"]
+    told = body.get("message", body.get("kind")) if isinstance(body, dict) else body
+    return f"{answer['status']} {told}"
 
 
 def walk(one: Any, other: Any, path: str) -> Iterator[tuple[str, Any, Any]]:

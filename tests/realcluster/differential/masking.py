@@ -1,9 +1,11 @@
 """Takes out of answers what may differ between two servers: times, UIDs, tokens, versions, generated names.
 
 A resourceVersion becomes its rank of first appearance in the script, so that "unchanged" and "changed" stay visible;
-the version of a list, which moves with every write anywhere in a cluster, is only masked.
+the version of a list, which moves with every write anywhere in a cluster, is only masked. What the real server orders
+by chance (a Go map, or whether a second passed) is sorted: causes of a refusal, managedFields, discovery.
 """
 
+import json
 import re
 from typing import Any
 
@@ -11,8 +13,16 @@ from tests.realcluster.differential.player import Answer
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 UID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+RECORD = re.compile(r"(?<=in record \()\d+(?=\))|(?<=current: )\d+")
+DUMP = re.compile(r'Invalid value: ("?)\{.*"(?:kind|containers|Containers)\\?":.*\}\1: ')
+"""Whole objects inside of messages: the real server prints its internal Go structs there."""
+DIFF = re.compile(r"\n@@.*", re.DOTALL)
+"""What a refused change of a pod ends with: a diff of Go structs."""
 AGE = re.compile(r"^(\d+[smhdy])+$|^<unknown>$|^<invalid>$")
-OLD = re.compile(r"(too (?:old|large) resource version): \d+( \(\d+\))?|(resourceVersion|resource version)\D?\s?\d+")
+OLD = re.compile(r'(too (?:old|large) resource version): \d+( \(\d+\))?|(resourceVersion|resource version):?\s?"?\d+"?')
+RANDOM = re.compile(r"(?<=[-_])[bcdfghjklmnpqrstvwxz2456789]{5}\b")
+"""What generateName adds: five characters of an alphabet without vowels."""
+ADDRESS = re.compile(r"\b10\.96\.\d+\.\d+\b|\b127\.0\.0\.1:\d+")
 
 
 class Masks:
@@ -27,7 +37,7 @@ class Masks:
             "request": answer.request,
             "status": answer.status,
             "headers": {name: self._text(value) for name, value in answer.headers.items()},
-            "body": self._masked(answer.body, ""),
+            "body": _ordered(self._masked(answer.body, "")),
         }
 
     def _masked(self, value: Any, key: str) -> Any:
@@ -47,10 +57,7 @@ class Masks:
             if metadata.get("resourceVersion"):
                 metadata["resourceVersion"] = "<list version>"
             value = {**value, "metadata": metadata}
-        masked = {name: self._masked(item, name) for name, item in value.items() if name != "_"}
-        metadata = masked.get("metadata")
-        if isinstance(metadata, dict) and metadata.get("generateName") and metadata.get("name"):
-            metadata["name"] = metadata["generateName"] + "<random>"
+        masked = {UID.sub("<uid>", name): self._masked(item, name) for name, item in value.items()}
         if "cells" in masked:
             masked["cells"] = [
                 "<age>" if isinstance(cell, str) and AGE.match(cell) else cell for cell in masked["cells"]
@@ -59,7 +66,34 @@ class Masks:
 
     def _text(self, text: str) -> str:
         text = UID.sub("<uid>", TIME.sub("<time>", text))
+        text = RANDOM.sub("<random>", ADDRESS.sub("<address>", text))
+        text = DIFF.sub("", DUMP.sub(r"Invalid value: \1<object>\1: ", RECORD.sub("<version>", text)))
         return OLD.sub(lambda found: (found[1] or found[3]) + " <version>", text)
+
+
+def _ordered(body: Any) -> Any:
+    """The same with everything sorted whose order means nothing."""
+    if isinstance(body, list):
+        return [_ordered(item) for item in body]
+    if not isinstance(body, dict):
+        return body
+    body = {name: _ordered(value) for name, value in body.items()}
+    for name in SORTED & set(body):
+        body[name] = _sorted(body[name])
+    details = body.get("details")
+    if isinstance(details, dict) and len(details.get("causes", ())) > 1:
+        body["message"] = str(body.get("message")).partition("[")[0]  # the causes say the rest
+    return body
+
+
+SORTED = frozenset({"causes", "managedFields", "resources"})
+
+
+def _sorted(entries: Any) -> Any:
+    """Entries in the order of their text, each once: a cause that two validations find is said twice."""
+    if not isinstance(entries, list):
+        return entries
+    return [entry for _, entry in sorted({json.dumps(entry, sort_keys=True): entry for entry in entries}.items())]
 
 
 def is_bookmark(value: dict[str, Any]) -> bool:
