@@ -48,7 +48,14 @@ def resources_of(crd: Document) -> Iterator[Resource]:
             selectable=fields,
             returns_deleted=False,
             deprecation=_deprecation(spec, version),
+            scale_paths=_scale_paths(subresources.get("scale") or {}),
         )
+
+
+def _scale_paths(scale: Document) -> tuple[str, str, str]:
+    paths = (scale.get(f"{name}Path") or "" for name in ("specReplicas", "statusReplicas", "labelSelector"))
+    wished, present, selector = (path.lstrip(".") for path in paths)
+    return (wished, present, selector)
 
 
 def _deprecation(spec: Document, version: Document) -> str:

@@ -34,7 +34,7 @@ def generated_name(base: str, entropy: Callable[[int], bytes]) -> str:
 def check_place(call: Call, document: Document) -> None:
     """Refuse another namespace than that of the path."""
     given = document["metadata"].get("namespace") or ""
-    if given and given != call.target.namespace:
+    if call.resource.namespaced and given and given != call.target.namespace:
         raise failure.bad_request(
             "the namespace of the provided object does not match the namespace sent on the request"
         )

@@ -54,7 +54,7 @@ def read(table: ResourceTable, request: Request, query: Mapping[str, str]) -> Ta
 
 def _verb(method: str, name: str, query: Mapping[str, str]) -> str:
     if method in ("GET", "HEAD"):
-        if query.get("watch", "") in ("1", "true", "True"):
+        if flag(query, "watch"):
             return "watch"
         return "get" if name else "list"
     if method == "DELETE" and not name:
@@ -66,15 +66,9 @@ def _verb(method: str, name: str, query: Mapping[str, str]) -> str:
 
 
 def flag(query: Mapping[str, str], name: str) -> bool | None:
-    """A boolean option as Go reads one; None when absent."""
-    text = query.get(name, "")
-    if text == "":
-        return None
-    if text in ("1", "t", "T", "true", "TRUE", "True"):
-        return True
-    if text in ("0", "f", "F", "false", "FALSE", "False"):
-        return False
-    raise failure.bad_request(f'strconv.ParseBool: parsing "{text}": invalid syntax')
+    """A boolean option as the real server reads one: anything but 0 and false is true; None when absent."""
+    text = query.get(name)
+    return None if text is None else text != "0" and text.lower() != "false"
 
 
 def number(query: Mapping[str, str], name: str) -> int | None:

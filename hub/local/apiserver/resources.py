@@ -40,6 +40,8 @@ class Resource:
     returns_deleted: bool = False
     """Whether DELETE answers with the object instead of a Status."""
     deprecation: str = ""
+    scale_paths: tuple[str, str, str | None] = ("spec.replicas", "status.replicas", None)
+    """Where the scale subresource finds wished and present replicas, and the selector as text (None: spec.selector)."""
 
     @property
     def store(self) -> str:

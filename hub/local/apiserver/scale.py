@@ -12,7 +12,9 @@ from hub.local.apiserver import body, failure, updates, write_options
 from hub.local.apiserver.answer import Answer, json_answer
 from hub.local.apiserver.call import Call, Steps, document_of
 from hub.local.apiserver.reading import find
+from hub.local.apiserver.resources import Resource
 from hub.local.apiserver.schema import json_merge, json_patch
+from hub.local.apiserver.schema.field_errors import invalid
 from hub.local.apiserver.schema.patch_error import PatchError
 from hub.local.apiserver.store import decode
 from worker_agent.api import document as documents
@@ -20,23 +22,28 @@ from worker_agent.api.document import Document
 
 
 def get_scale(call: Call) -> Answer:
-    return json_answer(_scale_of(document_of(call.resource, find(call))))
+    return json_answer(_scale_of(call.resource, document_of(call.resource, find(call))))
 
 
-def _scale_of(document: Document) -> Document:
-    """autoscaling/v1 Scale of a workload."""
+def _scale_of(resource: Resource, document: Document) -> Document:
+    """autoscaling/v1 Scale of a workload. Raises for a custom resource whose replicas are not set."""
+    wished, present, selector = resource.scale_paths
+    if resource.custom and documents.get(document, wished) is None:
+        raise failure.internal(f'the spec replicas field ".{wished}" does not exist')
     metadata = document["metadata"]
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-    selector = documents.get(document, "spec.selector", {})
-    status: Document = {"replicas": documents.get(document, "status.replicas", 0)}
-    text = _selector_text(selector)
+    status: Document = {"replicas": documents.get(document, present, 0)}
+    if selector is None:
+        text = _selector_text(documents.get(document, "spec.selector", {}))
+    else:
+        text = documents.get(document, selector, "") if selector else ""
     if text:
         status["selector"] = text
     return {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": {name: metadata[name] for name in kept if name in metadata},
-        "spec": {"replicas": documents.get(document, "spec.replicas", 0)},
+        "spec": {"replicas": documents.get(document, wished, 0)},
         "status": status,
     }
 
@@ -45,16 +52,26 @@ def _selector_text(selector: Document) -> str:
     return ",".join(f"{key}={value}" for key, value in sorted((selector.get("matchLabels") or {}).items()))
 
 
+def _with(document: Document, path: list[str], value: int) -> Document:
+    """A copy with one field set."""
+    name, *rest = path
+    return {**document, name: _with(document.get(name) or {}, rest, value) if rest else value}
+
+
 def write_scale(call: Call) -> Steps:
     """PUT or PATCH of a scale: sets spec.replicas."""
     wish = _wish(call)
     manager = write_options.manager(call)
 
     def change(old: Document) -> Document:
-        scale = wish(_scale_of(old))
+        scale = wish(_scale_of(call.resource, old))
         given = documents.get(scale, "metadata.resourceVersion", "")
         replicas = documents.get(scale, "spec.replicas", 0)
-        wished = {**old, "metadata": dict(old["metadata"]), "spec": {**old["spec"], "replicas": replicas}}
+        if replicas < 0:
+            fault = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
+            raise failure.invalid("autoscaling", "Scale", call.target.name, [fault])
+        wished = _with(old, call.resource.scale_paths[0].split("."), replicas)
+        wished["metadata"] = dict(old["metadata"])
         if given:
             wished["metadata"]["resourceVersion"] = given
         return updates.owned(call, wished, old, manager)

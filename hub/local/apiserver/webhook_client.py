@@ -14,6 +14,15 @@ ServiceMap = Mapping[tuple[str, str], str]
 """(namespace, name) of a Service to the base URL its pods would have, such as ``https://127.0.0.1:9443``."""
 
 
+def _refusal(status: int) -> str:
+    """client-go's words for an HTTP status without a Status."""
+    if status >= 500:
+        return 'an error on the server ("unknown") has prevented the request from succeeding'
+    if status == 404:
+        return "the server could not find the requested resource"
+    return f"the server responded with the status code {status} but did not return more information"
+
+
 class WebhookClient:
     """Carries out calls; never raises for what the other side does."""
 
@@ -58,8 +67,7 @@ class WebhookClient:
             ) as response:
                 body = await response.read()
         if response.status != 200:
-            why = f"the server responded with the status code {response.status} but did not return more information"
-            return WebhookAnswer(None, f"{why}: {body[:200].decode(errors='replace')}" if body else why)
+            return WebhookAnswer(None, _refusal(response.status))
         review = decode(body)
         return WebhookAnswer(review if isinstance(review, dict) else {})
 

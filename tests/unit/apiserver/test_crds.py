@@ -103,6 +103,27 @@ def test_selectable_fields(world: World) -> None:
     assert world.names(f"{WIDGETS}?fieldSelector=spec.color=red") == ["a"]
 
 
+def test_scale_of_a_custom_resource(world: World) -> None:
+    paths = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size", "labelSelectorPath": ".status.on"}
+    world.post(CRDS, crd(subresources={"status": {}, "scale": paths}))
+    world.post(WIDGETS, widget("a", spec={"size": 2}))
+    world.patch(f"{WIDGETS}/a/status", {"status": {"size": 1, "on": "x=y"}})
+    scale = world.get(f"{WIDGETS}/a/scale").document
+    assert (scale["spec"], scale["status"]) == ({"replicas": 2}, {"replicas": 1, "selector": "x=y"})
+    world.patch(f"{WIDGETS}/a/scale", {"spec": {"replicas": 5}})
+    assert world.get(f"{WIDGETS}/a").document["spec"] == {"size": 5}
+
+
+def test_scale_without_replicas(world: World) -> None:
+    world.post(
+        CRDS, crd(subresources={"scale": {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}})
+    )
+    world.post(WIDGETS, widget("a"))
+    reply = world.get(f"{WIDGETS}/a/scale")
+    assert reply.status == 500
+    assert 'the spec replicas field ".spec.size" does not exist' in reply.message
+
+
 def test_custom_resources_are_not_patched_strategically(served: World) -> None:
     served.post(WIDGETS, widget("a"))
     assert served.patch(f"{WIDGETS}/a", {}, "application/strategic-merge-patch+json").status == 415
