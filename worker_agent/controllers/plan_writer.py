@@ -121,6 +121,9 @@ class PlanWriter:
             if not _holds(workload, step):
                 self._forget(step)
             return
+        if _is_outdated(workload, step):
+            self._forget(step)
+            return
         checks = self._required_checks(step)
         intents = scheduling_writes.admit(workload, step, checks, self._observability, self._clock.now())
         await self._applier.apply_in_turn(intents)
@@ -186,3 +189,9 @@ def _holds(workload: Document, step: Admit) -> bool:
     """Whether our own write has reached the object after all."""
     admission = (workload.get("status") or {}).get("admission") or {}
     return reservation.has_quota(workload) and admission.get("clusterQueue") == step.cluster_queue
+
+
+def _is_outdated(workload: Document, step: Admit) -> bool:
+    """Whether the spec changed after the engine looked at it: the admission may not suit the new one."""
+    generation = (workload.get("metadata") or {}).get("generation", 0)
+    return bool(step.generation) and generation != step.generation

@@ -30,6 +30,8 @@ class Admit:
     replaces: Key | None = None
     """A slice of the same elastic job: once the admission is written, it is finished with ``replaced_message``."""
     replaced_message: str = ""
+    generation: int = field(default=0, compare=False)
+    """Of the object the decision was made on; a newer spec wants a new decision. 0: not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -241,6 +241,7 @@ class Processing:
             admission.flavors_considered(assignment),
             None if replaced is None else replaced.key,
             "" if replaced is None else slice_replacement.finished_message(entry.row),
+            generation=entry.row.workload.metadata.generation,
         )
         entry.row.scan = entry.scan
         self._state.assume(entry.row, queue.name, admission.pod_set_rows(entry.row, assignment), admitted)

@@ -44,15 +44,14 @@ def requeue(workload: Document, step: Requeue, how: Observability, now: datetime
     draft = StatusDraft(workload, now)
     if step.resource_requests:
         draft.put(resourceRequests=list(step.resource_requests))
-    reason = how.reason(step.reason, names.PENDING)
     if step.reason:
-        reservation.withhold(draft, reason, step.message, how)
+        reservation.withhold(draft, step.reason, step.message, how)
     if step.outcome is Outcome.GATED:
         draft.set(names.BLOCKED_ON_PREEMPTION_GATES, True, names.PREEMPTION_GATED, step.message)
     writes = draft.intents()
     if not writes:
         return []
-    return [*writes, _event(workload, reason, step.message, "Warning")] if step.reason else [*writes]
+    return [*writes, _event(workload, step.reason, step.message, "Warning")] if step.reason else [*writes]
 
 
 def preempt(victim: Document, step: Preempt, now: datetime) -> list[Intent]:

@@ -131,6 +131,14 @@ async def test_workload_that_is_gone_or_done_gives_its_quota_back():
     assert (desk.posted, desk.bodies) == ([Forget(KEY)], [])
 
 
+async def test_admission_of_an_older_spec_is_forgotten():
+    changed = workload()
+    changed["metadata"]["generation"] = 2
+    desk = Desk(documents=[changed])
+    await desk.write(Admit(KEY, "q", ADMISSION, admitted=True, reason="QuotaReserved", message="", generation=1))
+    assert (desk.posted, desk.bodies) == ([Forget(KEY)], [])
+
+
 async def test_reason_is_told_once():
     desk = Desk()
     await desk.write(NO_QUOTA)
