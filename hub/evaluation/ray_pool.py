@@ -107,7 +107,14 @@ def _initialise(ray: Any, options: RayOptions) -> None:
     if options.address:
         ray.init(address=options.address, log_to_driver=False, configure_logging=False)
     else:
-        ray.init(num_cpus=options.actors, include_dashboard=False, log_to_driver=False, configure_logging=False)
+        # "local": without it Ray would join, and end with, whatever Ray somebody else started on this machine.
+        ray.init(
+            address="local",
+            num_cpus=options.actors,
+            include_dashboard=False,
+            log_to_driver=False,
+            configure_logging=False,
+        )
 
 
 def stop_ray() -> None:
