@@ -1,8 +1,8 @@
-"""The ``fedhub-agent`` command: run the agent of one worker cluster. ``main`` is the entry point."""
+"""The ``fedhub-agent`` command: run the agent of one worker cluster, and ask why. ``main`` is the entry point."""
 
 import typer
 
-from worker_agent.cli import replay_command, run_command
+from worker_agent.cli import explain_command, replay_command, run_command
 
 app = typer.Typer(
     name="fedhub-agent",
@@ -13,11 +13,7 @@ app = typer.Typer(
 )
 app.command("run")(run_command.run)
 app.command("replay")(replay_command.replay)
-
-
-@app.callback()
-def _group() -> None:
-    """Keeps ``run`` a command of its own while it is the only one."""
+app.command("explain")(explain_command.explain)
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from worker_agent.engine.story_shortage import Holder, Shortage
 HOLDERS_SHOWN: Final = 6
 WORKLOADS_SHOWN: Final = 12
 
-_MODES: Final = {
+MODES: Final = {
     "Fit": "fits",
     "Reclaim": "fits after taking back lent quota",
     "Preempt": "fits after preemption",
@@ -92,7 +92,7 @@ def _pod_set(pod_set: PodSetTale) -> str:
 def _tried(flavor: Tried) -> str:
     borrows = f", borrowing up to level {flavor.borrows} of its cohorts" if flavor.borrows else ""
     problem = f": {flavor.problem.replace(';', '; ')}" if flavor.problem else ""
-    return f"tried {flavor.flavor}: {_MODES[flavor.mode]}{borrows}{problem}"
+    return f"tried {flavor.flavor}: {MODES[flavor.mode]}{borrows}{problem}"
 
 
 def _queues(tale: CycleTale) -> Iterator[str]:

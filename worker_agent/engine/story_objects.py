@@ -44,6 +44,7 @@ _VIEWS: Final[dict[str, tuple[type[Any], str]]] = {
 """Kind -> view and what ClusterState calls it, in the order of loading. Workloads come last."""
 
 WORKLOAD: Final = "Workload"
+KINDS: Final = (*_VIEWS, WORKLOAD)
 IGNORED: Final = frozenset({"WorkloadPriorityClass"})
 """Kinds that may stand in a scenario and that the engine does not read."""
 
@@ -66,16 +67,20 @@ def put(state: ClusterState, document: Document, now: datetime) -> None:
     if kind in IGNORED:
         return
     if kind != WORKLOAD and kind not in _VIEWS:
-        raise StoryError(f"kind: {kind!r}: must be one of {', '.join([*_VIEWS, WORKLOAD])}")
-    view = _decode(document, Workload if kind == WORKLOAD else _VIEWS[str(kind)][0])
+        raise StoryError(f"kind: {kind!r}: must be one of {', '.join(KINDS)}")
+    put_view(state, str(kind), _decode(document, Workload if kind == WORKLOAD else _VIEWS[str(kind)][0]), now)
+
+
+def put_view(state: ClusterState, kind: str, view: Any, now: datetime) -> None:
+    """The same for an object that was decoded already; ``kind`` is one of KINDS."""
     try:
         if kind == WORKLOAD:
             state.put_workload(view, now)
         else:
-            taken: Callable[[Any], object] = getattr(state, f"put_{_VIEWS[str(kind)][1]}")
+            taken: Callable[[Any], object] = getattr(state, f"put_{_VIEWS[kind][1]}")
             taken(view)
     except quantity.QuantityError as error:
-        raise StoryError(f"{kind} {key_of(document)}: {error}") from None
+        raise StoryError(f"{kind} {str(view.metadata.key).removeprefix('/')}: {error}") from None
 
 
 def remove(state: ClusterState, kind: str, key: Key, now: datetime) -> None:
@@ -86,7 +91,7 @@ def remove(state: ClusterState, kind: str, key: Key, now: datetime) -> None:
         gone: Callable[[Any], object] = getattr(state, f"delete_{_VIEWS[kind][1]}")
         gone(key if kind in _NAMESPACED else key.name)
     elif kind not in IGNORED:
-        raise StoryError(f"kind: {kind!r}: must be one of {', '.join([*_VIEWS, WORKLOAD])}")
+        raise StoryError(f"kind: {kind!r}: must be one of {', '.join(KINDS)}")
 
 
 def load(state: ClusterState, documents: Iterable[Document], now: datetime) -> None:

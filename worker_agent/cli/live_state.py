@@ -1,0 +1,68 @@
+"""The engine's state of a live cluster, read through its API server once: lists only, nothing is written.
+
+The same kinds, views and rules as the running agent's; what only the agent's memory holds (whose victims are on their
+way out, where scans of flavors stopped) is not in it.
+"""
+
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from worker_agent.api import resource_type as kinds
+from worker_agent.api.resource_type import ResourceType
+from worker_agent.controllers import intake
+from worker_agent.engine import story_objects
+from worker_agent.engine.capacity import policy_hash
+from worker_agent.engine.policy import Policy
+from worker_agent.engine.state import ClusterState
+from worker_agent.engine.story_objects import StoryError
+from worker_agent.kube.client import Client
+from worker_agent.kube.errors import ApiError, Forbidden, NotFound
+
+_LEFT_OUT: Final = (kinds.NODES, kinds.PODS, kinds.WORKLOAD_PRIORITY_CLASSES)
+"""Many, and no question of quota depends on them."""
+
+
+class LiveStateError(Exception):
+    """The cluster cannot be read; the text says what to do."""
+
+
+async def read(client: Client, policy: Policy, now: datetime) -> tuple[ClusterState, list[str]]:
+    """The state, and a line for each object that it could not take. Raises LiveStateError, ConnectionError."""
+    state = ClusterState(policy)
+    problems = []
+    for resource, how in intake.FOLLOWED.items():
+        if resource in _LEFT_OUT:
+            continue
+        decode = intake.decoder(how.type)
+        for raw in await _list(client, resource):
+            try:
+                story_objects.put_view(state, resource.kind, decode(raw), now)
+            except (StoryError, msgspec.ValidationError) as error:
+                problems.append(f"{resource.kind} left out: {error}")
+    state.flush_requeues(now)
+    return state, problems
+
+
+async def _list(client: Client, resource: ResourceType) -> list[bytes]:
+    try:
+        return (await client.list(resource)).items
+    except NotFound:
+        if resource is kinds.WORKLOADS:
+            raise LiveStateError("the cluster does not know Workloads: are the definitions installed?") from None
+        return []
+    except Forbidden as error:
+        raise LiveStateError(f"{error.message}; explain needs to list {resource.plural} of the cluster") from None
+    except ApiError as error:
+        raise LiveStateError(f"listing {resource.plural}: {error.message}") from None
+
+
+async def decides_alike(client: Client, policy: Policy) -> bool:
+    """Whether the agent of this cluster runs with these settings; True where it does not say."""
+    try:
+        report: Any = msgspec.json.decode(await client.get(kinds.CLUSTER_CAPACITIES, "this"))
+    except ApiError:
+        return True
+    told = ((report.get("status") or {}).get("policy") or {}).get("hash")
+    return told in (None, policy_hash(policy))
