@@ -3,8 +3,9 @@
 Without the second half every write followed by another would be a conflict until the watch has caught up.
 """
 
+import asyncio
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
@@ -14,13 +15,21 @@ from worker_agent.kube import informer
 from worker_agent.kube.informer import Event, Informer
 from worker_agent.kube.watch import is_newer
 
+LIFETIME_SECONDS = 60.0
+"""How long an answer counts that the watch has not confirmed: it may have missed the object's whole life."""
+
+
+class _Written(NamedTuple):
+    document: Document
+    until: float
+
 
 class KnownObjects:
     """Documents by kind and key. They are shared: copy before changing."""
 
     def __init__(self) -> None:
         self._informers: dict[ResourceType, Informer[Any]] = {}
-        self._written: dict[ResourceType, dict[Key, Document]] = {}
+        self._written: dict[ResourceType, dict[Key, _Written]] = {}
         self.turns = WriteTurns()
 
     def follow(self, resource: ResourceType, source: Informer[Any]) -> None:
@@ -38,8 +47,8 @@ class KnownObjects:
     def document(self, resource: ResourceType, key: Key) -> Document | None:
         """The newest version known; None where there is no such object (or the kind is not followed)."""
         written = self._written.get(resource, {}).get(key)
-        if written is not None:
-            return written
+        if written is not None and asyncio.get_running_loop().time() < written.until:
+            return written.document
         source = self._informers.get(resource)
         item = None if source is None else source.get(key)
         if source is None or item is None:
@@ -61,7 +70,8 @@ class KnownObjects:
         metadata = document.get("metadata") or {}
         key = Key(metadata.get("namespace", ""), metadata.get("name", ""))
         if resource in self._informers and self._ahead(resource, key, str(metadata.get("resourceVersion", ""))):
-            self._written[resource][key] = document
+            until = asyncio.get_running_loop().time() + LIFETIME_SECONDS
+            self._written[resource][key] = _Written(document, until)
         return document
 
     def drop(self, resource: ResourceType, key: Key) -> None:
@@ -79,7 +89,8 @@ class KnownObjects:
             mine = written.get(event.key)
             if mine is None:
                 return
-            if event.new is None or not is_newer(_version(mine), _version_at(self._informers[resource], event.key)):
+            seen = _version_at(self._informers[resource], event.key)
+            if event.new is None or not is_newer(_version(mine.document), seen):
                 del written[event.key]
 
         return forget
