@@ -20,6 +20,7 @@ from worker_agent.api.multikueue import MultiKueueConfig
 from worker_agent.api.workload import Workload
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.controller import Controller
+from worker_agent.kube.errors import NotFound
 from worker_agent.kube.informer import Event
 
 KEEP: Final = "Keep"
@@ -105,6 +106,10 @@ class SyncController:
         group = group_loading.load(key, self.federation(), self._policy, self._deleted.get(key))
         if group is None:
             return None
+        cluster = sync.unseen_end(group)
+        if cluster:
+            await self._read_job(group, cluster)
+            group = group_loading.load(key, self.federation(), self._policy, self._deleted.get(key)) or group
         kind = group.owner.kind
         if kind is not None and group.job is None and not self._objects.knows_jobs(kind):
             return UNREAD_SECONDS
@@ -115,6 +120,18 @@ class SyncController:
             self._deleted.pop(key, None)
             self._applier.forget(key)
         return requeue
+
+    async def _read_job(self, group: RemoteGroup, cluster: str) -> None:
+        """Ask the worker for the job as it is now; its watch will tell the same a little later."""
+        link, kind = self._clients.link(cluster), group.owner.kind
+        if link is None or kind is None:
+            return
+        owner = group.owner.key
+        try:
+            raw = await link.client.get(kind.resource, owner.name, owner.namespace)
+        except NotFound:
+            return
+        link.known.note(kind.resource, raw)
 
     def _with_policy(self, group: RemoteGroup) -> RemoteGroup:
         """Kueue's dispatchers give up a lost worker after a while; ours does as the queue's DispatchPolicy says."""

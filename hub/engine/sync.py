@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hub.engine import (
+    remote_objects,
     sync_check,
     sync_drift,
     sync_gates,
@@ -49,6 +50,23 @@ def decide(group: RemoteGroup, now: datetime) -> list[HubIntent]:
     if group.deleted:
         return [*sync_removal.everywhere(group), ForgetDeleted()]
     return _Pass(group, now).run()
+
+
+def unseen_end(group: RemoteGroup) -> str:
+    """The cluster whose copy is finished while the job there, as far as it is known, is not; empty for none.
+
+    Copies and jobs are followed by different streams. Who mirrors the end before having seen the job's own end takes
+    the job's last status to nobody, and then deletes the job: it has to be read first.
+    """
+    kind = group.owner.kind
+    found = group.first_with(names.FINISHED)
+    if kind is None or found is None or group.local.is_true(names.FINISHED):
+        return ""
+    cluster, _ = found
+    job = group.connected[cluster].job
+    if job is None or not remote_objects.is_ours(job, group.policy.origin) or kind.finished(job) is not None:
+        return ""
+    return cluster
 
 
 def _refusal(group: RemoteGroup, now: datetime) -> list[HubIntent] | None:

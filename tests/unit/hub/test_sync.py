@@ -447,3 +447,12 @@ def test_s6_work_on_a_lost_worker_is_kept_where_the_policy_says_so():
 def test_s6_no_copy_takes_the_place_of_one_out_of_contact():
     remotes = {"w1": NOW, "w2": holding(copy(ADMITTED))}
     assert sync.decide(group(checked("Ready", clusterName="w1"), remotes), NOW) == [RequeueAfter(900)]
+
+
+def test_a_finished_copy_whose_job_seems_to_run_on_is_read_before_it_is_mirrored():
+    done = copy(condition(names.FINISHED, names.SUCCEEDED))
+    running = job(origin="multikueue", suspend=False, active=3)
+    complete = job(origin="multikueue", conditions=[{"type": "Complete", "status": "True"}])
+    assert sync.unseen_end(group(checked("Ready"), {"w1": holding(done, running)})) == "w1"
+    assert sync.unseen_end(group(checked("Ready"), {"w1": holding(done, complete)})) == ""
+    assert sync.unseen_end(group(checked("Ready"), {"w1": holding(copy(), running)})) == ""
