@@ -32,6 +32,7 @@ from worker_agent.controllers.known_objects import KnownObjects
 from worker_agent.controllers.plan_writer import PlanWriter
 from worker_agent.controllers.priority_class_controller import PriorityClassController
 from worker_agent.controllers.queue_controllers import QueueControllers
+from worker_agent.controllers.recording import NO_RECORDER, Recorder
 from worker_agent.controllers.workload_controller import WorkloadController
 from worker_agent.controllers.workload_metrics import WorkloadMetrics
 from worker_agent.engine.plan import Plan
@@ -71,6 +72,8 @@ class Surroundings:
     """Name of this replica in the leader election."""
     webhooks: bool = True
     """False leaves defaulting and validation to somebody else (tests of other parts)."""
+    recorder: Recorder = NO_RECORDER
+    """Told of everything that reaches the engine."""
 
 
 class LeadershipLost(Exception):
@@ -103,6 +106,7 @@ class Agent:
         self.engine = engine_type(
             state, configuration.policy, self.clock, on_plan=self._plan_made, pacing=surroundings.pacing
         )
+        self.engine.work.recorder = surroundings.recorder
         self._informers = intake.informers(self.client)
         for resource, source in self._informers.items():
             self._follow(resource, source)

@@ -9,7 +9,7 @@ from worker_agent.app import configuration, memory
 from worker_agent.app.agent import Agent, Surroundings
 from worker_agent.app.health import HealthServer
 from worker_agent.app.metrics_server import MetricsServer, WriteCounts
-from worker_agent.controllers.recording import FileRecorder
+from worker_agent.controllers.recording import NO_RECORDER, FileRecorder
 from worker_agent.kube.clock import Clock, SystemClock
 from worker_agent.kube.transport import Transport
 from worker_agent.settings import AgentSettings
@@ -26,16 +26,15 @@ async def run_agent(
 
     Raises ConfigurationError and FeatureGateError for settings that cannot be served.
     """
-    agent = Agent(configuration.resolve(settings), Surroundings(transport, clock or SystemClock(), identity=identity()))
-    if record is None:
-        await serve(agent, stop)
-        return
-    recorder = FileRecorder(record, settings.feature_gates, configuration.engine_stanzas(settings))
-    agent.engine.work.recorder = recorder
+    recorder = FileRecorder(record, settings.feature_gates, configuration.engine_stanzas(settings)) if record else None
+    surroundings = Surroundings(
+        transport, clock or SystemClock(), identity=identity(), recorder=recorder or NO_RECORDER
+    )
     try:
-        await serve(agent, stop)
+        await serve(Agent(configuration.resolve(settings), surroundings), stop)
     finally:
-        recorder.close()
+        if recorder is not None:
+            recorder.close()
 
 
 async def serve(agent: Agent, stop: asyncio.Event) -> None:
