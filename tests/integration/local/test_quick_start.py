@@ -86,7 +86,7 @@ def test_quick_start(kubectl):
     kubectl.wait("clusterqueue/cluster-queue", "condition=Active")
     kubectl.wait("localqueue/user-queue", "condition=Active", "-n", "default")
 
-    assert kubectl("create", "-f", "-", stdin=job("first", 6)) == "job.batch/first created\n"
+    assert kubectl("create", "-f", "-", stdin=job("first", 12)) == "job.batch/first created\n"
     kubectl.wait("job/first", "jsonpath={.status.active}=1")
     assert kubectl("create", "-f", "-", stdin=job("second", 1)) == "job.batch/second created\n"
     second = ""
