@@ -98,6 +98,7 @@ class EngineWork:
         self._cycles_since_flush = 0
         self._last_outcome: Any = None
         self._published = False
+        self._sampled_until: float | None = None
 
     def step(self, messages: deque[Message]) -> float | None:
         """Take all messages, then run at most one cycle. Returns the seconds to wait; None: until a message."""
@@ -115,8 +116,9 @@ class EngineWork:
             self._cycles_since_flush = 0
         if taken or flushed:
             self._backoff, self._last_outcome = 0.0, None
-        wait = self._cycle(news=bool(taken) or flushed or not self._published)
-        return self._earliest(wait)
+        sampled_until = self._state.sample_usage(self._clock.now())
+        wait = self._cycle(news=bool(taken) or flushed or not self._published or self._sampled(sampled_until))
+        return self._earliest(wait, sampled_until)
 
     def _batch(self) -> float:
         """How long wake-ups are gathered: long enough that the last flush, repeated, stays within its share."""
@@ -208,10 +210,15 @@ class EngineWork:
         self._published = True
         self._on_view(self._state.publish(self._clock.now()))
 
-    def _earliest(self, wait: float | None) -> float | None:
+    def _sampled(self, until: float | None) -> bool:
+        """Whether the usage of LocalQueues was brought up to date just now, so that there is something to publish."""
+        before, self._sampled_until = self._sampled_until, until
+        return until is not None and (before is None or until > before)
+
+    def _earliest(self, *waits: float | None) -> float | None:
         moment = self._clock.monotonic()
         flush = None if self._flush_at is None else max(0.0, self._flush_at - moment)
-        return min((time for time in (wait, flush) if time is not None), default=None)
+        return min((time for time in (*waits, flush) if time is not None), default=None)
 
 
 def _describe(message: Message) -> str:

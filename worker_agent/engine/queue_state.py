@@ -5,7 +5,9 @@ notes the wake-ups of spec/engine 5.9.
 """
 
 from contextlib import AbstractContextManager
+from datetime import datetime
 
+from worker_agent.api import timestamps
 from worker_agent.api.admission_check import AdmissionCheck
 from worker_agent.api.cohort import Cohort
 from worker_agent.api.meta import Key, Namespace
@@ -54,10 +56,25 @@ class QueueState:
         """The Active condition of a ClusterQueue, known or not."""
         return self._activities.get(name, activity.NOT_FOUND)
 
+    def pending_queue_of(self, row: WorkloadRow) -> PendingQueue | None:
+        """Where the workload may wait now; None while its LocalQueue is missing or stopped, or leads nowhere."""
+        queue = self.local_queues.get(row.queue)
+        if queue is None or queue.stopped:
+            return None
+        return self.pending.get(queue.cluster_queue)
+
     @property
     def usage_of_local_queues(self) -> UsageOf | None:
         """None without admission fair sharing."""
         return None if self.usage_book is None else self.usage_book.usage
+
+    def sample_usage(self, now: datetime) -> float | None:
+        """Bring the usage of LocalQueues up to date where it is due; seconds until it is next, None without need."""
+        if self.usage_book is None:
+            return None
+        instant = timestamps.micros(now)
+        self._changed.update(self.usage_book.sample(instant))
+        return max(0.0, (self.usage_book.next_sample - instant) / 1e6) if self.local_queues else None
 
     def take_changed(self) -> set[str]:
         """ClusterQueues that may look different since the last call."""

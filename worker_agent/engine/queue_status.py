@@ -2,12 +2,13 @@
 
 from typing import Final
 
-from worker_agent.api import names
+from worker_agent.api import names, quantity, timestamps
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
 from worker_agent.api.resource_type import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES
 from worker_agent.engine.activity import Activity
 from worker_agent.engine.intents import ApplyStatus, SetCondition
+from worker_agent.engine.usage_history_book import UsagePicture
 from worker_agent.engine.view import LocalQueuePicture, QueuePicture
 
 FIELD_MANAGER: Final = "kueue"
@@ -42,6 +43,8 @@ def local_queue(picture: LocalQueuePicture) -> ApplyStatus:
         "reservingWorkloads": picture.holdings.reserving,
         "admittedWorkloads": picture.holdings.admitted,
     }
+    if picture.usage is not None:
+        fields["fairSharing"] = {"weightedShare": 0, "admissionFairSharingStatus": _usage(picture.usage)}
     return ApplyStatus(
         resource=LOCAL_QUEUES,
         key=picture.key,
@@ -62,6 +65,13 @@ def cohort(name: str, weighted_share: int | None) -> ApplyStatus:
         fields={"fairSharing": share},
         strict=False,
     )
+
+
+def _usage(usage: UsagePicture) -> Document:
+    """What admission fair sharing remembers; read again after a restart."""
+    consumed = {name: quantity.canonical(f"{amount}n") for name, amount in usage.consumed}
+    updated = timestamps.from_micros(usage.updated)
+    return {"consumedResources": consumed, "lastUpdate": timestamps.rfc3339(updated)}
 
 
 def may_go(picture: QueuePicture | None) -> bool:

@@ -91,7 +91,7 @@ class ClusterState(QueueState):
         old = self.local_queues.get(row.key)
         self.local_queues[row.key] = row
         if self.usage_book is not None:
-            self.usage_book.seed(row)
+            self.usage_book.queue_appeared(row)
         if old is None or (old.stopped, old.cluster_queue) != (row.stopped, row.cluster_queue):
             self._offer_all(row.key)
 
@@ -218,13 +218,6 @@ class ClusterState(QueueState):
 
     # -- queueing --------------------------------------------------------------------------------------------------
 
-    def pending_queue_of(self, row: WorkloadRow) -> PendingQueue | None:
-        """Where the workload may wait now; None while its LocalQueue is missing or stopped, or leads nowhere."""
-        queue = self.local_queues.get(row.queue)
-        if queue is None or queue.stopped:
-            return None
-        return self.pending.get(queue.cluster_queue)
-
     def _offer(self, row: WorkloadRow) -> None:
         """Put a pending workload where it belongs, or take it out of its queue."""
         target = self.pending_queue_of(row) if conditions.queueable(row.workload, self.policy) else None
@@ -258,7 +251,8 @@ class ClusterState(QueueState):
         if not ready:
             return []
         if self.usage_book is not None:
-            self.usage_book.rank(ready, self._clock)
+            self.sample_usage(now)
+            self.usage_book.rank(ready)
         self._pops += 1
         self._changed.update(queue.name for queue in ready)
         popped = [(queue.pop(), queue.name) for queue in ready]

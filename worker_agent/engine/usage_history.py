@@ -67,17 +67,16 @@ class UsageHistory:
         return self._ledgers.setdefault(queue, LocalUsage())
 
     def knows(self, queue: Key) -> bool:
-        """Whether usage was seeded or sampled since the start."""
-        found = self._ledgers.get(queue)
-        return found is not None and found.updated is not None
+        """Whether anything was entered for it since the start."""
+        return queue in self._ledgers
 
     def forget(self, queue: Key) -> None:
         self._ledgers.pop(queue, None)
 
     # -- transitions -----------------------------------------------------------------------------------------------
 
-    def seed(self, queue: Key, consumed: Billionths, updated: int) -> None:
-        """What the status of the object remembers, once per process."""
+    def seed(self, queue: Key, consumed: Billionths, updated: int | None = None) -> None:
+        """What the status of the object remembers, once per process. None: it fades from the first sample on."""
         ledger = self.ledger(queue)
         ledger.consumed, ledger.updated = dict(consumed), updated
 
@@ -113,9 +112,9 @@ class UsageHistory:
         ledger.updated = now
 
     def due(self, queue: Key, now: int) -> bool:
-        """Whether it is time for the next sample."""
+        """Whether it is time for the next sample; while a penalty is open any time will do."""
         ledger = self._ledgers.get(queue)
-        if ledger is None or ledger.updated is None:
+        if ledger is None or ledger.updated is None or ledger.penalties:
             return True
         interval = self.rules.sampling_interval
         return interval > 0 and now - ledger.updated >= interval * 1e6

@@ -1,11 +1,12 @@
 """UsageBook: the ledgers of the LocalQueues that the state knows, entered as workloads come and go (spec/engine 12.2).
 
-Only LocalQueues of ClusterQueues with usage-based admission take part.
+Usage of all LocalQueues is remembered; it counts where the ClusterQueue admits by usage.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
-from worker_agent.api import quantity, timestamps
+from worker_agent.api import quantity
 from worker_agent.api.meta import Key
 from worker_agent.engine import usage_history
 from worker_agent.engine.cluster_queue import ClusterQueueRow, LocalQueueRow
@@ -14,6 +15,13 @@ from worker_agent.engine.resources import PODS
 from worker_agent.engine.usage_history import Billionths, UsageHistory
 from worker_agent.engine.usage_history_rules import UsageRules
 from worker_agent.engine.workload_info import WorkloadRow
+
+
+class UsagePicture(NamedTuple):
+    """One ledger: consumed billionths by resource, and since when (microseconds)."""
+
+    consumed: tuple[tuple[str, int], ...]
+    updated: int
 
 
 class UsageBook:
@@ -29,7 +37,8 @@ class UsageBook:
         self.version = 0
         self._local_queues = local_queues
         self._cluster_queues = cluster_queues
-        self._next_sample = 0
+        self.next_sample = 0
+        """Instant at which the next ledger is due."""
 
     def usage(self, key: Key) -> float | None:
         """The value by which workloads of this LocalQueue rank; None where usage plays no part."""
@@ -51,7 +60,7 @@ class UsageBook:
         if status is None or self.history.knows(queue.key):
             return
         consumed = {name: quantity.nanos(amount) for name, amount in (status.consumed_resources or {}).items()}
-        self.history.seed(queue.key, consumed, timestamps.micros(status.last_update))
+        self.history.seed(queue.key, consumed)
         self.version += 1
 
     def charge(self, row: WorkloadRow, cluster_queue: str) -> None:
@@ -78,29 +87,43 @@ class UsageBook:
             self.history.drop(row.queue, row.key)
             self.version += 1
 
+    def queue_appeared(self, queue: LocalQueueRow) -> None:
+        """A LocalQueue was made or changed: it is looked at with the next sample."""
+        if not self.history.knows(queue.key):
+            self.next_sample = 0
+        self.seed(queue)
+
     def forget(self, key: Key) -> None:
         """The LocalQueue is gone."""
         self.history.forget(key)
         self.version += 1
 
-    def sample(self, now: int) -> None:
-        """Bring the ledgers up to date that are due; cheap when none is."""
-        if now < self._next_sample:
-            return
-        self._next_sample = now + int(self.history.rules.sampling_interval * 1e6)
+    def sample(self, now: int) -> list[str]:
+        """Bring the ledgers up to date that are due; cheap when none is. Returns the ClusterQueues concerned."""
+        if now < self.next_sample:
+            return []
+        interval = int(self.history.rules.sampling_interval * 1e6)
+        self.next_sample = now + interval
+        concerned: dict[str, None] = {}
         for key, queue in self._local_queues.items():
-            if not self._takes_part(queue.cluster_queue):
-                continue
             if self.history.due(key, now):
                 self.history.sample(key, self._in_use(key), now)
                 self.version += 1
-            ledger = self.history.ledger(key)
-            due = (ledger.updated or now) + int(self.history.rules.sampling_interval * 1e6)
-            self._next_sample = min(self._next_sample, due)
+                concerned[queue.cluster_queue] = None
+            self.next_sample = min(self.next_sample, (self.history.ledger(key).updated or now) + interval)
+        return list(concerned)
 
-    def rank(self, queues: Iterable[PendingQueue], now: int) -> None:
+    def picture(self) -> Mapping[Key, UsagePicture]:
+        """All ledgers at this instant."""
+        ledgers = ((key, self.history.ledger(key)) for key in self._local_queues)
+        return {
+            key: UsagePicture(tuple(sorted(ledger.consumed.items())), ledger.updated)
+            for key, ledger in ledgers
+            if ledger.updated is not None
+        }
+
+    def rank(self, queues: Iterable[PendingQueue]) -> None:
         """Put pending workloads in the order of the usage of now."""
-        self.sample(now)
         for queue in queues:
             by_usage = self._takes_part(queue.name)
             queue.reorder(self.usage if by_usage else None, self.version if by_usage else 0)

@@ -18,6 +18,7 @@ from worker_agent.engine.activity import Activity
 from worker_agent.engine.cluster_queue import ClusterQueueRow, LocalQueueRow, ResourceGroup, Tally
 from worker_agent.engine.pending import Waiting
 from worker_agent.engine.resources import FlavorResource
+from worker_agent.engine.usage_history_book import UsagePicture
 
 if TYPE_CHECKING:
     from worker_agent.engine.state import ClusterState
@@ -109,6 +110,8 @@ class LocalQueuePicture:
     holdings: Holdings
     groups: tuple[ResourceGroup, ...]
     """Of its ClusterQueue; none while that is missing."""
+    usage: UsagePicture | None = None
+    """What it used of late; None without admission fair sharing."""
 
     @property
     def flavors_reservation(self) -> list[Document]:
@@ -144,6 +147,7 @@ class EngineView:
     _local_queues: Mapping[Key, LocalQueueRow] = field(default_factory=dict)
     _stranded: Mapping[Key, int] = field(default_factory=dict)
     """Workloads by LocalQueue where the ClusterQueue is missing."""
+    _usage: Mapping[Key, UsagePicture] = field(default_factory=dict)
 
     def cluster_queue_activity(self, name: str) -> Activity:
         """The Active condition; of an unknown queue as well."""
@@ -161,9 +165,10 @@ class EngineView:
         queue = self.cluster_queues.get(row.cluster_queue)
         judged = activity.local_queue_activity(row, queue.activity if queue else None)
         if queue is None:
-            return LocalQueuePicture(key, judged, self._stranded.get(key, 0), NOTHING, ())
+            return LocalQueuePicture(key, judged, self._stranded.get(key, 0), NOTHING, (), self._usage.get(key))
         pending = queue.pending_by_local_queue.get(key, 0)
-        return LocalQueuePicture(key, judged, pending, queue.by_local_queue.get(key, NOTHING), queue.groups)
+        holdings = queue.by_local_queue.get(key, NOTHING)
+        return LocalQueuePicture(key, judged, pending, holdings, queue.groups, self._usage.get(key))
 
     def position(self, key: Key, cluster_queue: str) -> int | None:
         """Workloads ahead of a pending one in its ClusterQueue; None when it does not wait there."""
@@ -194,7 +199,8 @@ def publish(state: "ClusterState", now: datetime, before: EngineView) -> EngineV
         for key, row in state.local_queues.items()
         if row.cluster_queue not in state.cluster_queues and not row.stopped
     }
-    return EngineView(now, state.cycle, queues, shares, dict(state.local_queues), stranded)
+    usage = {} if state.usage_book is None else state.usage_book.picture()
+    return EngineView(now, state.cycle, queues, shares, dict(state.local_queues), stranded, usage)
 
 
 def _queue(state: "ClusterState", row: ClusterQueueRow) -> QueuePicture:
