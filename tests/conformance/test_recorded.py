@@ -10,6 +10,15 @@ SHARED = Path(__file__).parents[2].parent / "shared"
 
 PROMISED = {
     "fuzz/f1-quota.jsonl": (),
+    "fuzz/f2-fungibility.jsonl": (),
+    "fuzz/f3-classical.jsonl": (),
+    "fuzz/f4-hierarchical.jsonl": (),
+    "fuzz/f5-fairsharing.jsonl": (),
+    "conformance/scheduler": ("topology", "tas", "customsetup"),
+    "conformance/preemption": ("topology", "tas"),
+    "conformance/flavorassigner": ("topology", "tas"),
+    "conformance/queue": (),
+    "conformance/core/core.*.jsonl": ("customsetup", "dra"),
     "conformance/webhooks": (),
     "conformance/cache/TestAvailable.jsonl": (),
     "conformance/cache/TestCohortLendable.jsonl": (),
