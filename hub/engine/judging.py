@@ -93,7 +93,8 @@ class _Judgement:
             lost = verdict.lost_pod_seconds
             return f"fits after preempting {len(verdict.victims)} workload(s), {lost} pod-seconds lost"
         if verdict.kind is simulate.Outlook.WAITS:
-            return f"waits behind {verdict.position or 0}: {verdict.message}"
+            ahead = f" behind {verdict.position} workload(s)" if verdict.position else ""
+            return f"waits for quota{ahead}: {verdict.message}"
         return f"impossible: {verdict.message}"
 
     def _assignments(self) -> Iterable[dict[str, str]]:
