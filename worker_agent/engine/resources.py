@@ -1,7 +1,7 @@
 """Amounts of resources: plain ints, with one value that stands for "no bound" (spec/engine 6.6).
 
 cpu is counted in milli-units, everything else in whole units. Quota trees add and subtract millions of these, so an
-amount is an int and not a class; ``plus`` and ``minus`` are the only places that know about Unlimited and int64.
+amount is an int and not a class; only ``plus``, ``minus`` and ``times`` know about Unlimited and int64.
 """
 
 from collections.abc import Iterable, Mapping
@@ -42,6 +42,12 @@ def minus(a: int, b: int) -> int:
         return _MIN
     rest = a - b
     return rest if _MIN <= rest <= _MAX else _clamped(rest)
+
+
+def times(amount: int, count: int) -> int:
+    """What ``count`` pods ask for. It stays within int64, so that it can be written as a quantity and read again."""
+    total = amount * count
+    return total if _MIN <= total <= _MAX else _clamped(total)
 
 
 def _clamped(number: int) -> int:

@@ -34,7 +34,7 @@ class PodSetRow:
         self.count = count
         self.min_count: int | None = pod_set.min_count
         self.topology_request: PodSetTopologyRequest | None = pod_set.topology_request
-        self.requests: Requests = {name: amount * count for name, amount in shape.requests.items()}
+        self.requests: Requests = {name: resources.times(amount, count) for name, amount in shape.requests.items()}
         self.flavors: dict[str, str] = {}
         """Resource -> flavor, once quota is reserved."""
 
@@ -48,7 +48,7 @@ class PodSetRow:
 
     def scaled(self, count: int) -> Requests:
         """What ``count`` of its pods ask for together."""
-        return {name: amount * count for name, amount in self.shape.requests.items()}
+        return {name: resources.times(amount, count) for name, amount in self.shape.requests.items()}
 
 
 class WorkloadRow:
