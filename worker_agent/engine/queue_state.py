@@ -179,23 +179,39 @@ class QueueState:
         self.catalog.namespaces.pop(name, None)
 
     def put_limit_range(self, view: LimitRange) -> None:
-        self.catalog.limit_ranges[view.metadata.key] = view
-        self.catalog.resum_limits(self.shapes, view.metadata.namespace)
+        key = view.metadata.key
+        old = self.catalog.limit_ranges.get(key)
+        self.catalog.limit_ranges[key] = view
+        if old is None or old.spec != view.spec:
+            self._limits_changed(key.namespace)
 
     def delete_limit_range(self, key: Key) -> None:
         if self.catalog.limit_ranges.pop(key, None) is not None:
-            self.catalog.resum_limits(self.shapes, key.namespace)
+            self._limits_changed(key.namespace)
+
+    def _limits_changed(self, namespace: str) -> None:
+        """What a workload of the namespace asks for, and whether it may, is reckoned anew: parked ones get a turn."""
+        self.catalog.resum_limits(self.shapes, namespace)
+        for queue in self.local_queues.values():
+            if queue.key.namespace == namespace:
+                self.wakeups.note(queue.cluster_queue)
 
     def put_runtime_class(self, view: RuntimeClass) -> None:
-        self.catalog.runtime_classes[view.metadata.name] = view
-        overhead = view.overhead.pod_fixed if view.overhead else None
-        self.shapes.overheads[view.metadata.name] = overhead or {}
-        self.shapes.version += 1
+        name = view.metadata.name
+        overhead = (view.overhead.pod_fixed if view.overhead else None) or {}
+        self.catalog.runtime_classes[name] = view
+        if self.shapes.overheads.get(name, {}) != overhead:
+            self.shapes.overheads[name] = overhead
+            self._overheads_changed()
 
     def delete_runtime_class(self, name: str) -> None:
-        if self.catalog.runtime_classes.pop(name, None) is not None:
-            del self.shapes.overheads[name]
-            self.shapes.version += 1
+        self.catalog.runtime_classes.pop(name, None)
+        if self.shapes.overheads.pop(name, None):
+            self._overheads_changed()
+
+    def _overheads_changed(self) -> None:
+        self.shapes.version += 1
+        self._note_all(list(self.cluster_queues))
 
     def put_priority_class(self, view: PriorityClass) -> None:
         self.catalog.priority_classes[view.metadata.name] = view

@@ -256,7 +256,7 @@ class ClusterState(QueueState):
         self._pops += 1
         self._changed.update(queue.name for queue in ready)
         popped = [(queue.pop(), queue.name) for queue in ready]
-        return [Head(row, name) for row, name in popped if row is not None]
+        return [Head(self._as_of_now(row), name) for row, name in popped if row is not None]
 
     def requeue(self, row: WorkloadRow, reason: RequeueReason, status_reason: str = "") -> None:
         """Give a head back (spec/engine 5.4). The newest object decides; one that may not queue any more is dropped."""
@@ -265,8 +265,7 @@ class ClusterState(QueueState):
             return
         if newest is not row and newest.hash == row.hash:
             newest.scan = row.scan
-        if newest.shape_version != self.shapes.version:
-            newest = self._rebuilt(newest)
+        newest = self._as_of_now(newest)
         queue = self.pending_queue_of(newest)
         if queue is None or not conditions.queueable(newest.workload, self.policy):
             self._withdraw(newest)
@@ -278,8 +277,10 @@ class ClusterState(QueueState):
         if self.policy.equivalence_hashing:
             queue.park_alike(newest, reason, status_reason)
 
-    def _rebuilt(self, row: WorkloadRow) -> WorkloadRow:
-        """LimitRanges or runtime classes changed since the row was built."""
+    def _as_of_now(self, row: WorkloadRow) -> WorkloadRow:
+        """Built anew where LimitRanges or runtime classes changed since the row was built."""
+        if row.shape_version == self.shapes.version:
+            return row
         fresh = workload_info.build(row.workload, self.shapes)
         fresh.scan, fresh.queued_in = row.scan, row.queued_in
         self._know(fresh)
