@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import aiohttp
 from yarl import URL
 
+from worker_agent.kube import official_client
 from worker_agent.kube.clock import Clock, SystemClock
 from worker_agent.kube.kubeconfig import ClusterConfig, KubeconfigError
 from worker_agent.kube.transport import Request, Response, Transport
@@ -142,22 +143,17 @@ def _detail(error: BaseException) -> str:
 
 def _rest_client(config: ClusterConfig) -> Any:
     """The official client's REST object: TLS context, connector and proxy as it makes them from a Configuration."""
-    # Imported here: the package loads its hundreds of models, half a second that tests without a server do not need.
-    from kubernetes.aio.client.configuration import Configuration  # noqa: PLC0415
-    from kubernetes.aio.client.rest import RESTClientObject  # noqa: PLC0415
-
-    settings = Configuration(
-        host=config.server,
-        ca_cert_data=config.ca.decode("ascii", "replace") if config.ca else None,
-        verify_ssl=not config.insecure_skip_tls_verify,
-        tls_server_name=config.tls_server_name or None,
-        connection_pool_maxsize=CONNECTIONS,
-        proxy=config.proxy_url or _environment_proxy(config.server),
-        # With trust_env aiohttp reads environment and .netrc anew, in threads, for every single request.
-        client_session_kwargs={"trust_env": False, "auto_decompress": True},
-    )
     try:
-        client = RESTClientObject(settings)
+        client = official_client.rest_client(
+            host=config.server,
+            ca_cert_data=config.ca.decode("ascii", "replace") if config.ca else None,
+            verify_ssl=not config.insecure_skip_tls_verify,
+            tls_server_name=config.tls_server_name or None,
+            connection_pool_maxsize=CONNECTIONS,
+            proxy=config.proxy_url or _environment_proxy(config.server),
+            # With trust_env aiohttp reads environment and .netrc anew, in threads, for every single request.
+            client_session_kwargs={"trust_env": False, "auto_decompress": True},
+        )
     except ssl.SSLError as error:
         raise KubeconfigError(
             f"{config.source}: certificate-authority: not a usable certificate: {error.reason}"

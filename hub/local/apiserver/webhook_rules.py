@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import cel
-
 from hub.local.apiserver import failure
 from hub.local.apiserver.call import Call
+from hub.local.apiserver.cel_engine import cel
 from hub.local.apiserver.resources import NAMESPACES, Resource
 from hub.local.apiserver.store import State
 from hub.local.apiserver.webhooks import WebhookCall

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-import cel
-
+from hub.local.apiserver.cel_engine import cel
 from hub.local.apiserver.schema import cel_functions, field_errors, structural_validation
 from hub.local.apiserver.schema.field_errors import OMITTED, FieldError
 from hub.local.apiserver.schema.node import MISSING, Node
