@@ -2,9 +2,10 @@
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,6 +35,7 @@ class Clusters:
 
     folder: Path
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
+    _numbers: Iterator[int] = field(default_factory=count)
     _running: list[RunningServer | ControlPlane] = field(default_factory=list)
 
     def __enter__(self) -> "Clusters":
@@ -52,11 +54,11 @@ class Clusters:
 
     def start(self, *sorts: str, crds: list[Document] | None = None) -> list[Server]:
         """One server of each sort, started together. Namespaces end and owners' dependents go; Jobs stay unrun."""
-        starting = [self._begin(self._one(sort, number, crds or [])) for number, sort in enumerate(sorts)]
+        starting = [self._begin(self._one(sort, crds or [])) for sort in sorts]
         return [found.result() for found in starting]
 
-    async def _one(self, sort: str, number: int, crds: list[Document]) -> Server:
-        folder = self.folder / f"{sort}-{number}"
+    async def _one(self, sort: str, crds: list[Document]) -> Server:
+        folder = self.folder / f"{sort}-{next(self._numbers)}"
         running: RunningServer | ControlPlane
         if sort == EMBEDDED:
             running = await serve.start(ServerConfig(data_dir=folder, name=sort, crds=crds))

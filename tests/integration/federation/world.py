@@ -18,7 +18,7 @@ from tests.api_servers import ApiServer
 from worker_agent.api import resource_type
 from worker_agent.api.document import Document
 from worker_agent.api.document import get as value_at
-from worker_agent.api.resource_type import JOBS, WORKLOADS, ResourceType
+from worker_agent.api.resource_type import JOBS, NODES, WORKLOADS, ResourceType
 from worker_agent.app import configuration as agent_configuration
 from worker_agent.app.agent import Agent, Surroundings
 from worker_agent.kube.client import Client, PatchType
@@ -236,6 +236,8 @@ class Federation:
         await self.manager.create(*federation(*self.workers))
         for name, cluster in self.workers.items():
             await cluster.create(*queues(cpu=self.quota[name]), node(cpu=self.quota[name]))
+            # New nodes are tainted as not ready until the node controller has seen them; there is none here.
+            await cluster.patch(NODES, "node", {"spec": {"taints": None}})
 
     def start_hub(self, **changes: Any) -> Hub:
         agent_settings, federation_settings = configuration.resolve(HubSettings(wait_for_pods_ready=None))
