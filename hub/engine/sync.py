@@ -139,6 +139,9 @@ class _Pass:
         if finished.reason in (names.OUT_OF_SYNC, names.OWNER_NOT_FOUND) and not self.group.elastic:
             self._redispatch(cluster, finished.reason)
             return True
+        if sync_job.lags(self.group, cluster, copy, self.now):
+            self.intents.append(RequeueAfter(DEFERRED_SYNC_SECONDS))
+            return True
         sync = sync_job.validated(self.group, cluster, self.now)
         self.intents += sync.intents
         if sync.refused:

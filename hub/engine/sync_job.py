@@ -1,13 +1,20 @@
 """The job on the worker that runs it: create it, keep its spec in step, bring its status home (spec 10.2 to 10.4)."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
 from hub.engine import remote_objects
 from hub.engine.intents import HubIntent
-from hub.engine.remote_group import RemoteGroup
+from hub.engine.remote_group import RemoteGroup, Sight
+from worker_agent.api import names
 from worker_agent.api.document import Document
+from worker_agent.api.job_kind import JobKind
+from worker_agent.api.pod_set_info import PodSetInfo
 from worker_agent.engine.intents import MULTIKUEUE_MANAGER, CreateObject, PatchObject, RetryWithError
+
+LONGEST_LAG: Final = timedelta(minutes=1)
+"""How long a job's own word of its end is waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +41,37 @@ def validated(group: RemoteGroup, cluster: str, now: datetime, *, may_create: bo
     return _sync(group, cluster, remote, now)
 
 
+def _unstarted(kind: JobKind, job: Document, workload: Document) -> Document:
+    """The job as its user wrote it: once the manager has started it, its templates carry what the manager's flavors
+    and queues gave them, and the worker's own would contradict."""
+    if kind.is_suspended(job):
+        return job
+    pod_sets = (workload.get("spec") or {}).get("podSets") or ()
+    restored, changed = kind.restore(job, [PodSetInfo.of_pod_set(pod_set) for pod_set in pod_sets])
+    return kind.suspend(restored) if changed else job
+
+
+def lags(group: RemoteGroup, cluster: str, copy: Sight, now: datetime) -> bool:
+    """The copy says that its job has ended, and the job as it was last seen has not: its own word is still on the way.
+
+    Objects of two kinds come in two streams. Without this the job would be removed before its end was brought home.
+    """
+    kind, job, finished = group.owner.kind, group.connected[cluster].job, copy.condition(names.FINISHED)
+    if finished is None or finished.reason not in (names.SUCCEEDED, names.FAILED):
+        return False
+    if kind is None or job is None or not remote_objects.is_ours(job, group.policy.origin):
+        return False
+    since = copy.since(names.FINISHED)
+    return kind.finished(job) is None and (since is None or now - since < LONGEST_LAG)
+
+
 def _sync(group: RemoteGroup, cluster: str, remote: Document | None, now: datetime) -> JobSync:
     kind, local = group.owner.kind, group.job
     if kind is None or local is None:
         return JobSync()
     if remote is None:
-        document = kind.remote_copy(local, group.key.name, group.policy.origin, group.policy.jobs)
+        pristine = _unstarted(kind, local, group.local.document)
+        document = kind.remote_copy(pristine, group.key.name, group.policy.origin, group.policy.jobs)
         return JobSync(
             (
                 CreateObject(

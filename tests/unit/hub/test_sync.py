@@ -148,12 +148,21 @@ def test_s2_a_job_of_another_manager_stays():
 
 def test_s3_a_remote_finish_is_mirrored():
     done = condition(names.FINISHED, names.SUCCEEDED, message="Job finished successfully")
-    remote = holding(copy(ADMITTED, done), job(origin="multikueue", suspend=False, succeeded=3))
+    ended = {"succeeded": 3, "conditions": [condition("Complete")]}
+    remote = holding(copy(ADMITTED, done), job(origin="multikueue", suspend=False, **ended))
     intents = sync.decide(group(checked("Ready"), {"w1": remote}, local_job=job(suspend=False)), NOW)
     status = one(PatchObject, intents)
-    assert status.after["status"] == {"succeeded": 3}
+    assert status.after["status"] == ended
     finish = one(ApplyStatus, intents).conditions[0]
     assert (finish.reason, finish.message) == (names.SUCCEEDED, "Job finished successfully")
+
+
+def test_s3_a_jobs_own_word_of_its_end_is_waited_for():
+    done = condition(names.FINISHED, names.SUCCEEDED)
+    remote = holding(copy(ADMITTED, done), job(origin="multikueue", suspend=False, active=3))
+    assert sync.decide(group(checked("Ready"), {"w1": remote}), NOW) == [RequeueAfter(2.0)]
+    much_later = sync.decide(group(checked("Ready"), {"w1": remote}), NOW + timedelta(minutes=1))
+    assert one(ApplyStatus, much_later).conditions[0].type == names.FINISHED
 
 
 def test_s3_a_foreign_job_is_an_error_and_nothing_is_mirrored():
@@ -247,6 +256,24 @@ def adopted(**status) -> RemoteGroup:
             "w2": holding(copy(condition(names.ADMITTED, at=early))),
         },
     )
+
+
+def test_s6_a_job_that_the_manager_has_started_is_made_as_its_user_wrote_it():
+    """The manager may start its Job between the record of the choice and the job's creation."""
+    started = job(suspend=False)
+    started["spec"]["template"] = {
+        "metadata": {"labels": {"app": "a", names.CLUSTER_QUEUE_NAME_LABEL: "global"}},
+        "spec": {"nodeSelector": {"kind": "any"}},
+    }
+    template = {"metadata": {"labels": {"app": "a"}}, "spec": {}}
+    pod_sets = {"podSets": [{"name": "main", "count": 3, "template": template}]}
+    local = checked("Ready", clusterName="w1")
+    local["spec"] |= pod_sets
+    remote = holding(copy(ADMITTED, spec=pod_sets))
+    created = one(CreateObject, sync.decide(group(local, {"w1": remote}, local_job=started), NOW)).document["spec"]
+    assert created["suspend"]
+    assert created["template"]["metadata"] == {"labels": {"app": "a"}}
+    assert not created["template"]["spec"].get("nodeSelector")
 
 
 def test_s6_the_choice_is_on_record_before_the_job_is_made():
