@@ -15,11 +15,13 @@ from worker_agent.engine.story import CycleTale
 from worker_agent.engine.story_objects import StoryError
 from worker_agent.engine.story_recording import Recording
 from worker_agent.engine.story_script import Chapter, Event, Script
+from worker_agent.engine.story_timeline import Timeline
 
-File = Annotated[Path, typer.Argument(help="A scenario (JSON), a file of them (JSON Lines), or a recording.")]
+File = Annotated[Path, typer.Argument(help="A scenario (JSON or YAML), a file of them (JSON Lines), or a recording.")]
 Name = Annotated[str, typer.Option(help="Which scenario of the file, by its name.")]
 Line = Annotated[int, typer.Option(min=0, help="Which scenario of the file, by its line, from 1.")]
 Followed = Annotated[str, typer.Option("--workload", help="Tell only what concerns this workload: NAMESPACE/NAME.")]
+Story = Script | Recording | Timeline
 Format = Annotated[Output, typer.Option("--output", "-o", help="How the story is printed.")]
 
 
@@ -41,11 +43,11 @@ def replay(file: File, name: Name = "", line: Line = 0, workload: Followed = "",
         print(f"error: {file}: {getattr(error, 'strerror', None) or error}", file=sys.stderr)
         raise typer.Exit(2) from None
     if differing:
-        print(f"{differing} differs from the recording", file=sys.stderr)
+        print(f"{differing} differs from the file", file=sys.stderr)
         raise typer.Exit(1)
 
 
-def _tell(story: Script | Recording, workload: str, output: Output) -> str:
+def _tell(story: Story, workload: str, output: Output) -> str:
     chapters: Iterable[Chapter] = story.play()
     if workload:
         chapters = _concerning(workload, chapters)
@@ -62,7 +64,7 @@ def _text(chapter: Chapter) -> Iterator[str]:
     if isinstance(chapter, CycleTale):
         yield from story_text.cycle(chapter)
     else:
-        yield f"{chapter.at}  {chapter.text}"
+        yield from story_text.event(chapter)
 
 
 def _data(chapter: Chapter) -> dict[str, Any]:
@@ -79,7 +81,7 @@ def _concerning(workload: str, chapters: Iterable[Chapter]) -> Iterator[Chapter]
     for chapter in chapters:
         if isinstance(chapter, Event):
             met |= workload in chapter.workloads
-            if workload in chapter.workloads:
+            if workload in chapter.workloads or chapter.differences:
                 yield chapter
             continue
         trimmed = _trimmed(workload, chapter)
@@ -116,8 +118,10 @@ def _place(workload: str, tale: CycleTale) -> str:
     return ""
 
 
-def _open(file: Path, name: str, line: int) -> Script | Recording:
+def _open(file: Path, name: str, line: int) -> Story:
     """The scenario that is meant. Raises StoryError, OSError."""
+    if file.suffix in (".yaml", ".yml"):
+        return Timeline(_yaml(file.read_bytes()))
     lines = file.read_bytes().splitlines()
     first = _document(lines[0], 1) if lines and _whole(lines[0]) else None
     if first is not None and "recording" in first:
@@ -125,6 +129,18 @@ def _open(file: Path, name: str, line: int) -> Script | Recording:
     if first is None:
         return Script(_document(b"\n".join(lines), 1))
     return Script(_chosen([raw for raw in lines if raw.strip()], name, line))
+
+
+def _yaml(raw: bytes) -> dict[str, Any]:
+    import yaml  # noqa: PLC0415 - imports that take long wait until they are needed
+
+    try:
+        found = yaml.safe_load(raw)
+    except yaml.YAMLError as error:
+        raise StoryError(f"no YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(found, dict):
+        raise StoryError("must be a mapping with cluster and timeline")
+    return found
 
 
 def _chosen(lines: list[bytes], name: str, line: int) -> dict[str, Any]:

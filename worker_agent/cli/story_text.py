@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from worker_agent.engine.story import CycleTale, HeadTale, PodSetTale, Tried
+from worker_agent.engine.story_script import Event
 from worker_agent.engine.story_shortage import Holder, Shortage
 
 HOLDERS_SHOWN: Final = 6
@@ -29,6 +30,13 @@ def cycle(tale: CycleTale) -> Iterator[str]:
     yield from _queues(tale)
     for line in tale.differences:
         yield f"  DIFFERS from the recording: {line}"
+
+
+def event(told: Event) -> Iterator[str]:
+    """What happened between cycles, or was expected."""
+    yield f"{told.at}  {told.text}"
+    for line in told.differences:
+        yield f"  NOT SO: {line}"
 
 
 def head(told: HeadTale) -> Iterator[str]:

@@ -23,6 +23,8 @@ class Event(Tale, frozen=True):
     at: str
     text: str
     workloads: tuple[str, ...] = ()
+    differences: tuple[str, ...] = ()
+    """What was expected at this point and is not so."""
 
 
 Chapter = Event | CycleTale

@@ -96,7 +96,7 @@ class TestTraces:
         result = self.traced(tmp_path, step=0, usage={"q": {"default": {"cpu": 4000}}})
         assert result.exit_code == 1
         assert "DIFFERS from the recording: usage[q]: recorded {'default': {'cpu': 4000}}" in result.output
-        assert "cycle 1 differs from the recording" in result.output
+        assert "cycle 1 differs from the file" in result.output
 
     @pytest.mark.parametrize("family", ["f1-quota", "f4-hierarchical", "f5-fairsharing"])
     def test_recorded_scenario_comes_out_the_same(self, family):
