@@ -11,12 +11,11 @@ import resource
 import sys
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from hashlib import sha256
 from time import process_time
-from typing import Any
 
 import msgspec
 
+from tests.benchmarks.calibration import calibration
 from tests.builders import cluster_queue, flavor, local_queue, namespace, quota, workload
 from tests.conformance import engine_objects
 from worker_agent.api import timestamps
@@ -139,24 +138,6 @@ def _workloads(per_queue: int) -> Iterable[tuple[Document, float]]:
 
 def _quantile(values: list[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
-
-
-def calibration() -> dict[str, Any]:
-    """The loops of the performance baseline: CPU seconds, and MB per CPU second of SHA-256."""
-    began = process_time()
-    x = 0
-    for i in range(10_000_000):
-        x += i & 7
-    loop = process_time() - began
-    began = process_time()
-    table: dict[int, int] = {}
-    for i in range(2_000_000):
-        table[i % 5000] = table.get(i % 5000, 0) + i
-    dictionary = process_time() - began
-    began, block = process_time(), bytes(1 << 20)
-    for _ in range(200):
-        sha256(block).digest()
-    return {"loop_s": loop, "dict_s": dictionary, "sha256_mb_per_s": 200 / (process_time() - began)}
 
 
 def main(arguments: list[str]) -> int:

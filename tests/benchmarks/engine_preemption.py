@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from time import process_time
 
-from tests.benchmarks.engine_cycle import calibration
+from tests.benchmarks.calibration import REFERENCE_LOOP_S, calibration
 from tests.builders import admitted, cluster_queue, flavor, local_queue, namespace, quota, workload
 from tests.conformance import engine_objects
 from worker_agent.api import timestamps
@@ -36,8 +36,6 @@ REFERENCE_MS = {
     "fair": {1: 46.67, 100: 70.82, 1000: 102.60, 4000: 295.84},
 }
 """p50 of the reference engine (Go, in process), without its snapshot."""
-REFERENCE_LOOP_S = 0.35
-"""The calibration loop on the reference's machine, at its fastest."""
 
 CONFIGURATIONS: dict[str, Document] = {"classical": {}, "fair": {"fairSharing": {}}}
 
