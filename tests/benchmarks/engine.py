@@ -181,19 +181,26 @@ def table(results: list[Document]) -> str:
         "work", "cycles", "admissions", "preemptions", "counts", "CPU s", "cycles s", "decisions", "adm/CPUs",
         "CPU p50/p99 ms", "wall p50/p99 ms", "MiB", "total/p99 cal.",
     )  # fmt: skip
-    lines = [heading]
-    for r in results:
-        cpu, wall, ratio = r["cycle_cpu_ms"], r["cycle_wall_ms"], r["calibrated_ratio"]
-        lines.append(
-            ROW.format(
-                r["work"], r["cycles"], r["admissions"], r["preemptions"], "agree" if r["counts_agree"] else "DIFFER",
-                f"{r['total_cpu_s']:.1f}", f"{r['cycles_cpu_s']:.1f}", f"{r['decisions_cpu_s']:.1f}",
-                f"{r['admissions_per_cpu_s']:.0f}", f"{cpu['p50']:.1f} / {cpu['p99']:.1f}",
-                f"{wall['p50']:.1f} / {wall['p99']:.1f}", f"{r['peak_rss_mb']:.0f}",
-                f"{ratio['total']:.2f} / {ratio['p99']:.2f}",
-            )  # fmt: skip
-        )
-    return "\n".join(lines)
+    return "\n".join([heading, *(ROW.format(*_cells(result)) for result in results)])
+
+
+def _cells(r: Document) -> list[str]:
+    cpu, wall, ratio = r["cycle_cpu_ms"], r["cycle_wall_ms"], r["calibrated_ratio"]
+    return [
+        r["work"],
+        r["cycles"],
+        r["admissions"],
+        r["preemptions"],
+        "agree" if r["counts_agree"] else "DIFFER",
+        f"{r['total_cpu_s']:.1f}",
+        f"{r['cycles_cpu_s']:.1f}",
+        f"{r['decisions_cpu_s']:.1f}",
+        f"{r['admissions_per_cpu_s']:.0f}",
+        f"{cpu['p50']:.1f} / {cpu['p99']:.1f}",
+        f"{wall['p50']:.1f} / {wall['p99']:.1f}",
+        f"{r['peak_rss_mb']:.0f}",
+        f"{ratio['total']:.2f} / {ratio['p99']:.2f}",
+    ]
 
 
 def main(arguments: list[str]) -> int:
