@@ -68,7 +68,7 @@ class Switch:
             await response.close()
 
     async def close(self) -> None:
-        await self.inner.close()
+        """Left open for the next hub; whoever lent the server closes its connections."""
 
 
 async def _piece(pieces: AsyncIterator[bytes]) -> bytes | None:
