@@ -16,7 +16,7 @@ from worker_agent.api.meta import Key
 from worker_agent.engine import activity, fair_sharing, hierarchy, resources
 from worker_agent.engine.activity import Activity
 from worker_agent.engine.cluster_queue import ClusterQueueRow, LocalQueueRow, ResourceGroup, Tally
-from worker_agent.engine.pending import Waiting
+from worker_agent.engine.queue_order import Waiting
 from worker_agent.engine.resources import FlavorResource
 from worker_agent.engine.usage_history_book import UsagePicture
 
