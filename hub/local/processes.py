@@ -51,11 +51,23 @@ def start(name: str, argv: list[str], log: Path, environment: dict[str, str] | N
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            env={**os.environ, **(environment or {})},
+            env={**surroundings(), **(environment or {})},
         )
     process = Process(name, child.pid, psutil.Process(child.pid).create_time(), tuple(argv), str(log))
     _children[process.pid, process.born] = child
     return process
+
+
+def surroundings() -> dict[str, str]:
+    """This process's environment, for programs of which many are started and started again.
+
+    Where Python is told not to keep compiled modules, compiling is half of what a start costs, each time. They are kept
+    with the interpreter's own installation then, not beside the sources.
+    """
+    environment = dict(os.environ)
+    if environment.pop("PYTHONDONTWRITEBYTECODE", ""):
+        environment.setdefault("PYTHONPYCACHEPREFIX", str(Path(sys.prefix) / "compiled"))
+    return environment
 
 
 _children: dict[tuple[int, float], subprocess.Popen[bytes]] = {}

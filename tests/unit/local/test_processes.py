@@ -1,6 +1,8 @@
 """Child processes: remembered, recognised by birth, stopped, killed."""
 
 import dataclasses
+import os
+import sys
 
 import psutil
 
@@ -47,3 +49,16 @@ def test_records_survive_a_round_trip(tmp_path):
 
 def test_no_file_means_no_processes(tmp_path):
     assert processes.saved(tmp_path / "none.json") == []
+
+
+def test_compiled_modules_are_kept_with_the_interpreter_where_they_may_not_be_beside_the_sources(monkeypatch):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.delenv("PYTHONPYCACHEPREFIX", raising=False)
+    environment = processes.surroundings()
+    assert "PYTHONDONTWRITEBYTECODE" not in environment
+    assert environment["PYTHONPYCACHEPREFIX"].startswith(sys.prefix)
+
+
+def test_where_they_may_be_nothing_is_changed(monkeypatch):
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    assert processes.surroundings() == dict(os.environ)
