@@ -108,7 +108,7 @@ class _Judgement:
             return None
         if verdict.kind is simulate.Outlook.FITS and verdict.assignment is None:
             return None  # it holds its quota there already
-        if view.awaits_report:
+        if view.awaits_report(node_fit.flavors(view, queue, self._row, verdict.assignment)):
             return Outlook.WAITS_FOR_ROOM, "NoReportYet", "its agent has not told of its nodes yet"
         held = node_fit.holding(view, queue, self._row, verdict.assignment)
         if held is Holding.NONE:

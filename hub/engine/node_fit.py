@@ -1,6 +1,6 @@
 """Whether the nodes of a cluster could ever hold a workload's pods: quota promises amounts, nodes have sizes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 
 from hub.engine.views import WorkerView
@@ -25,20 +25,18 @@ class Holding(IntEnum):
 
 def holding(view: WorkerView, queue: ClusterQueueRow, row: WorkloadRow, admission: Document | None) -> Holding:
     """For the flavors of ``admission``; without one for every flavor that the pods match, any of which it may be."""
-    granted = {str(found.get("name")): found for found in value_at(admission, "podSetAssignments", [])}
     worst = Holding.ALL
-    for pod_set in row.pod_sets:
-        if not pod_set.count:
-            continue
+    for pod_set, choices in _by_pod_set(view, queue, row, admission):
         pod = pod_requests.rounded(pod_set.shape.pod.effective())
-        if admission is not None:
-            assigned = set((granted.get(pod_set.name, {}).get("flavors") or {}).values())
-            choices = [_rows(view, [name]) for name in assigned]
-        else:
-            choices = _choices(view, queue, pod_set)
-        for choice in _about_nodes(choices):
+        for choice in choices:
             worst = max(worst, _of_choice(view, pod, choice))
     return worst
+
+
+def flavors(view: WorkerView, queue: ClusterQueueRow, row: WorkloadRow, admission: Document | None) -> set[str]:
+    """The flavors that ``holding`` asks about."""
+    found = _by_pod_set(view, queue, row, admission)
+    return {flavor.name for _, choices in found for choice in choices for flavor in choice}
 
 
 def makes_nodes(view: WorkerView, queue: ClusterQueueRow) -> bool:
@@ -47,11 +45,27 @@ def makes_nodes(view: WorkerView, queue: ClusterQueueRow) -> bool:
     return any(check is not None and check.spec.controller_name == names.PROVISIONING_CONTROLLER for check in checks)
 
 
-def _of_choice(view: WorkerView, pod: Requests, flavors: list[FlavorRow]) -> Holding:
-    held = [view.sizes.holds(pod, flavor.name) for flavor in flavors]
+def _of_choice(view: WorkerView, pod: Requests, choice: list[FlavorRow]) -> Holding:
+    held = [view.sizes.holds(pod, flavor.name) for flavor in choice]
     if all(held):
         return Holding.ALL
     return Holding.SOME if any(held) else Holding.NONE
+
+
+def _by_pod_set(
+    view: WorkerView, queue: ClusterQueueRow, row: WorkloadRow, admission: Document | None
+) -> Iterator[tuple[PodSetRow, list[list[FlavorRow]]]]:
+    """Of each list one flavor is given to the pod set: as granted, or as it may be."""
+    granted = {str(found.get("name")): found for found in value_at(admission, "podSetAssignments", [])}
+    for pod_set in row.pod_sets:
+        if not pod_set.count:
+            continue
+        if admission is not None:
+            assigned = set((granted.get(pod_set.name, {}).get("flavors") or {}).values())
+            choices = [_rows(view, [name]) for name in assigned]
+        else:
+            choices = _choices(view, queue, pod_set)
+        yield pod_set, _about_nodes(choices)
 
 
 def _choices(view: WorkerView, queue: ClusterQueueRow, pod_set: PodSetRow) -> list[list[FlavorRow]]:
@@ -63,8 +77,8 @@ def _choices(view: WorkerView, queue: ClusterQueueRow, pod_set: PodSetRow) -> li
     ]
 
 
-def _rows(view: WorkerView, flavors: Iterable[str]) -> list[FlavorRow]:
-    return [row for name in flavors if (row := view.state.catalog.flavors.get(name)) is not None]
+def _rows(view: WorkerView, wanted: Iterable[str]) -> list[FlavorRow]:
+    return [row for name in wanted if (row := view.state.catalog.flavors.get(name)) is not None]
 
 
 def _about_nodes(choices: list[list[FlavorRow]]) -> list[list[FlavorRow]]:

@@ -5,7 +5,7 @@ has no ClusterCapacity, so nothing is known of its nodes.
 """
 
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import msgspec
@@ -81,6 +81,8 @@ _TABLE: Final[dict[str, tuple[Any, Put, Delete]]] = {
 """Plural -> how it is decoded, put into the state, and taken out of it."""
 
 _REPORTS: Final = resource_type.CLUSTER_CAPACITIES.plural
+_NOTICED: Final = timedelta(seconds=2)
+"""After so long an agent's report counts a new object; both times are in whole seconds."""
 
 _workload_decoder = msgspec.json.Decoder(Workload)
 _capacity_decoder = msgspec.json.Decoder(ClusterCapacity)
@@ -126,10 +128,21 @@ class WorkerView:
         """Whether all pods of an admission find nodes at once, as far as nodes are known."""
         return self.nodes.fits(node_commitments.demands_of(row, admission))
 
-    @property
-    def awaits_report(self) -> bool:
-        """The worker has a place for its agent's report, and there is none yet. With real Kueue there is no place."""
-        return self.complete and self.capacity is None and _REPORTS not in self.unreadable
+    def awaits_report(self, flavors: Iterable[str]) -> bool:
+        """The worker has a place for its agent's report, and there is none yet that can know of all these flavors.
+
+        With real Kueue there is no such place. Times are the worker's own on both sides.
+        """
+        if self.capacity is None:
+            return self.complete and _REPORTS not in self.unreadable
+        told = {flavor.flavor for flavor in self.capacity.status.flavors or ()}
+        return any(self._is_newer_than_report(flavor) for flavor in flavors if flavor not in told)
+
+    def _is_newer_than_report(self, flavor: str) -> bool:
+        row = self.state.catalog.flavors.get(flavor)
+        created = row.view.metadata.creation_timestamp if row is not None else None
+        reported = self.capacity.status.reported_at if self.capacity is not None else None
+        return created is not None and reported is not None and created > reported - _NOTICED
 
     def release(self, key: Key, now: datetime) -> None:
         """The worker did not take it: the assumed room is free again. Nothing happens where nothing is assumed."""

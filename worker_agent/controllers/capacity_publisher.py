@@ -1,6 +1,6 @@
 """Publishes the ClusterCapacity named ``this``: what the hub knows of this cluster beyond its Kueue objects.
 
-Written when it says something new, at most every five seconds; an idle cluster costs no writes.
+Written when it says something new, at most every five seconds but for new flavors; an idle cluster costs no writes.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from functools import partial
 from worker_agent.api import names
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
-from worker_agent.api.resource_type import CLUSTER_CAPACITIES
+from worker_agent.api.resource_type import CLUSTER_CAPACITIES, RESOURCE_FLAVORS
 from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.engine_thread import Engine
 from worker_agent.controllers.known_objects import KnownObjects
@@ -20,6 +20,9 @@ from worker_agent.kube.clock import Clock
 from worker_agent.kube.controller import Controller
 
 INTERVAL_SECONDS = 5.0
+SOON_SECONDS = 0.2
+"""After flavors came or went: a hub sends nothing to a flavor whose nodes it has not been told of."""
+
 FIELD_MANAGER = "fedhub-agent"
 KEY = Key("", names.CLUSTER_CAPACITY_NAME)
 _TOLD_ALWAYS = "reportedAt"
@@ -38,6 +41,7 @@ class CapacityPublisher:
         self._clock = clock
         self._integrations = tuple(integrations)
         self._written_at = float("-inf")
+        self._told_flavors: frozenset[str] = frozenset()
         self.controller: Controller[Key] = Controller("clustercapacity", self._publish, clock=clock)
         engine.add_view_handler(self._view_changed)
         self.controller.enqueue(KEY)
@@ -47,9 +51,15 @@ class CapacityPublisher:
 
     def _view_changed(self, view: EngineView) -> None:
         wait = self._written_at + INTERVAL_SECONDS - self._clock.monotonic()
+        if self._flavors() != self._told_flavors:
+            wait = min(wait, SOON_SECONDS)
         self.controller.enqueue(KEY, max(0.0, wait))
 
+    def _flavors(self) -> frozenset[str]:
+        return frozenset(key.name for key in self._known.informer(RESOURCE_FLAVORS).keys())  # noqa: SIM118 - no dict
+
     async def _publish(self, key: Key) -> float | None:
+        self._told_flavors = self._flavors()
         status: Document = await self._engine.ask(partial(capacity.report, integrations=self._integrations))
         present = self._known.document(CLUSTER_CAPACITIES, key)
         if present is not None and _news(present.get("status") or {}) == _news(status):

@@ -147,6 +147,16 @@ def test_an_agents_first_report_is_waited_for():
     assert office.outlook(request("a"))[0] == Outlook.FITS
 
 
+@pytest.mark.parametrize(
+    ("created", "outlook"), [("2026-01-31T12:00:01Z", Outlook.WAITS_FOR_ROOM), ("2026-01-31T11:00:00Z", Outlook.FITS)]
+)
+def test_a_report_older_than_the_flavor_does_not_count_for_it(created, outlook):
+    flavor = knowledge.event("a", "resourceflavors", {"metadata": {"name": "new", "creationTimestamp": created}})
+    queue = knowledge.cluster_queue_of("a", "new", cpu=8)
+    office = Office(*worker("a", cpu=1), flavor, queue, knowledge.report("a", 8), knowledge.complete("a"))
+    assert office.outlook(request("a"))[0] == outlook
+
+
 def test_a_worker_with_real_kueue_never_reports_and_is_used_without():
     office = Office(*worker("a", cpu=8), knowledge.complete("a", "clustercapacities"))
     assert office.outlook(request("a"))[0] == Outlook.FITS
