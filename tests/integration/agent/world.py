@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from tests import api_servers
+from tests import api_servers, cluster_choice
 from tests.api_servers import ApiServer
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import (
@@ -136,7 +136,7 @@ class World:
         at = "2026-01-01T00:00:00Z"
         conditions = [
             {"type": type_, "status": "True", "lastTransitionTime": at, "lastProbeTime": at}
-            for type_ in ("SuccessCriteriaMet", "Complete")
+            for type_ in cluster_choice.conditions_of_the_end()
         ]
         status = {
             "active": 0,

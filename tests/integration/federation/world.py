@@ -13,7 +13,7 @@ from hub.app import configuration
 from hub.app.hub import Hub
 from hub.clusters.credentials import Credential
 from hub.settings import HubSettings
-from tests import api_servers
+from tests import api_servers, cluster_choice
 from tests.api_servers import ApiServer
 from worker_agent.api import resource_type
 from worker_agent.api.document import Document
@@ -29,7 +29,6 @@ from worker_agent.settings import AgentSettings
 
 CLOCK = SystemClock()
 SYSTEM = "kueue-system"
-ENDS = ("SuccessCriteriaMet", "Complete")
 API = "kueue.x-k8s.io/v1beta2"
 
 _BY_KIND = {found.kind: found for found in vars(resource_type).values() if isinstance(found, ResourceType)}
@@ -303,7 +302,10 @@ async def finish_job(cluster: Cluster, name: str) -> None:
     assert found is not None
     count = value_at(found, "spec.completions", 1)
     reached = {"status": "True", "reason": "CompletionsReached", "lastTransitionTime": now}
-    conditions = [{"type": kind, "message": "Reached expected number of succeeded pods", **reached} for kind in ENDS]
+    conditions = [
+        {"type": kind, "message": "Reached expected number of succeeded pods", **reached}
+        for kind in cluster_choice.conditions_of_the_end()
+    ]
     started = value_at(found, "status.startTime", now)
     times = {"startTime": started, "completionTime": now}
     status = {**times, "succeeded": count, "ready": 0, "terminating": 0, "conditions": conditions}
