@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from tests.conformance import engine_objects, quota_nodes
+from tests.conformance import cache_topology, engine_objects, quota_nodes
 from tests.conformance.case import Document, Skip
 from worker_agent.api import timestamps
 from worker_agent.api.meta import Key
@@ -212,6 +212,9 @@ RUNNERS = {
     "TestClusterQueueReadiness": readiness,
     "TestIsBorrowingOn": borrowing,
     "TestDominantResourceShare": shares,
+    "TestFindTopologyAssignments*": cache_topology.find,
+    "TestSelectOptimalDomainSetToFit": cache_topology.optimal_set,
+    "TestPlaceSlicesOnDomainsBalanced": cache_topology.hand_out,
     "TestSnapshot": snapshot,
     "TestSnapshotAddRemoveWorkload*": add_and_remove,
 }

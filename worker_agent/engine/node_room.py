@@ -5,8 +5,9 @@ workload holds quota) are counted by ``capacity``.
 """
 
 from collections.abc import Mapping
+from typing import Final, NamedTuple
 
-from worker_agent.api import quantity
+from worker_agent.api import names, quantity
 from worker_agent.api.meta import Key
 from worker_agent.api.pod import Node, Pod
 from worker_agent.engine import pod_requests
@@ -14,6 +15,14 @@ from worker_agent.engine.pod_requests import PodRequests
 from worker_agent.engine.resources import PODS, Requests
 
 _ENDED = ("Succeeded", "Failed")
+_PLACED_BY: Final = (
+    names.REQUIRED_TOPOLOGY_ANNOTATION,
+    names.PREFERRED_TOPOLOGY_ANNOTATION,
+    names.UNCONSTRAINED_TOPOLOGY_ANNOTATION,
+    names.SLICE_REQUIRED_TOPOLOGY_ANNOTATION,
+    names.SLICE_CONSTRAINTS_ANNOTATION,
+)
+"""A pod with any of these annotations was placed by its workload's topology assignment."""
 
 
 class NodeRow:
@@ -46,22 +55,28 @@ def _floored(view: Node) -> Requests:
 class NodeRoom:
     """All nodes, and the bound pods by node."""
 
-    __slots__ = ("_bound", "_used", "nodes", "owned")
+    __slots__ = ("_bound", "_used", "nodes", "owned", "touched", "unplaced")
 
     def __init__(self) -> None:
         self.nodes: dict[str, NodeRow] = {}
         self.owned: dict[str, int] = {}
         """Owner uid -> how many of its pods have been bound (ended ones included while they exist)."""
-        self._bound: dict[Key, tuple[str, str, Requests]] = {}
+        self.unplaced: dict[str, Requests] = {}
+        """Node -> what pods use there that no topology placed (of those that one placed, their workloads tell)."""
+        self.touched: set[str] = set()
+        """Nodes that may look different to topology placement since it last emptied this set."""
+        self._bound: dict[Key, _Bound] = {}
         self._used: dict[str, Requests] = {}
 
     def put_node(self, view: Node) -> None:
         """Raises quantity.QuantityError."""
         name = view.metadata.name
         self.nodes[name] = NodeRow(view, self._used.get(name, {}))
+        self.touched.add(name)
 
     def delete_node(self, name: str) -> None:
         self.nodes.pop(name, None)
+        self.touched.add(name)
 
     def put_pod(self, view: Pod) -> None:
         """Raises quantity.QuantityError."""
@@ -73,27 +88,50 @@ class NodeRoom:
         self.delete_pod(key)
         if node:
             controller = view.metadata.controller
-            owner = controller.uid if controller else ""
-            self._bound[key] = (node, owner, requests)
-            self._count(node, owner, requests, 1)
+            bound = _Bound(node, controller.uid if controller else "", requests, not _is_placed(view))
+            self._bound[key] = bound
+            self._count(bound, 1)
 
     def delete_pod(self, key: Key) -> None:
         bound = self._bound.pop(key, None)
         if bound is not None:
-            self._count(*bound, -1)
+            self._count(bound, -1)
 
-    def _count(self, node: str, owner: str, requests: Requests, sign: int) -> None:
-        if owner:
-            self.owned[owner] = self.owned.get(owner, 0) + sign
-            if not self.owned[owner]:
-                del self.owned[owner]
-        used = self._used.setdefault(node, {})
-        row = self.nodes.get(node)
-        for name, amount in requests.items():
-            used[name] = used.get(name, 0) + sign * amount
-            if not used[name]:
-                del used[name]
-            if row is not None and name in row.free:
-                row.free[name] -= sign * amount
-        if not used:
-            del self._used[node]
+    def _count(self, bound: "_Bound", sign: int) -> None:
+        if bound.owner:
+            self.owned[bound.owner] = self.owned.get(bound.owner, 0) + sign
+            if not self.owned[bound.owner]:
+                del self.owned[bound.owner]
+        row = self.nodes.get(bound.node)
+        if row is not None:
+            for name, amount in bound.requests.items():
+                if name in row.free:
+                    row.free[name] -= sign * amount
+        _add(self._used, bound, sign)
+        if bound.unplaced and bound.requests:
+            _add(self.unplaced, bound, sign)
+            self.touched.add(bound.node)
+
+
+class _Bound(NamedTuple):
+    """A pod on a node. ``unplaced``: not by a topology."""
+
+    node: str
+    owner: str
+    requests: Requests
+    unplaced: bool
+
+
+def _is_placed(pod: Pod) -> bool:
+    annotations = pod.metadata.annotations or {}
+    return any(name in annotations for name in _PLACED_BY)
+
+
+def _add(usage: dict[str, Requests], bound: _Bound, sign: int) -> None:
+    used = usage.setdefault(bound.node, {})
+    for name, amount in bound.requests.items():
+        used[name] = used.get(name, 0) + sign * amount
+        if not used[name]:
+            del used[name]
+    if not used:
+        del usage[bound.node]

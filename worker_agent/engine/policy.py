@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from worker_agent.api.document import get
 from worker_agent.engine import feature_gates
+from worker_agent.engine.tas.rules import DEFAULT_TOPOLOGY_RULES, TopologyRules, read_topology_rules
 from worker_agent.engine.transformations import Transformation, read_transformations
 from worker_agent.engine.usage_history_rules import UsageRules, read_usage_rules
 
@@ -28,6 +29,7 @@ class Policy:
     explicit_status: bool = False
     topology_aware: bool = True
     recompute_topology: bool = True
+    topology: TopologyRules = DEFAULT_TOPOLOGY_RULES
     priority_boost: bool = False
     prioritize_preemptors: bool = False
     concurrent_admission: bool = False
@@ -81,6 +83,7 @@ def resolve(gates: Mapping[str, bool], configuration: Mapping[str, Any] | None =
         explicit_status=on["UnadmittedWorkloadsExplicitStatus"],
         topology_aware=on["TopologyAwareScheduling"],
         recompute_topology=on["TASRecomputeAssignmentWithinSchedulingCycle"],
+        topology=read_topology_rules(on),
         priority_boost=on["PriorityBoost"],
         prioritize_preemptors=on["PrioritizePreemptorWorkloads"],
         concurrent_admission=on["ConcurrentAdmission"],

@@ -1,0 +1,115 @@
+"""Phase 1: how many pods and slices each domain can take (spec/tas 7).
+
+``Counts`` holds one array per level and figure. Everything is whole-array arithmetic: a rack of ten thousand nodes
+costs what a hundred numbers cost.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+
+from worker_agent.engine.tas.ask import Placing
+from worker_agent.engine.tas.tree import Ints, Mask, TopologyTree
+
+MOST: Final = 2**31 - 1
+"""Pods that a leaf counts at most."""
+_NO_PENALTY: Final = np.int64(2**62)
+
+
+class Counts:
+    """Figures of all domains, by level. ``*_leader``: what is left when the leader is there too; ``leader``: 0 or 1."""
+
+    __slots__ = ("leader", "pods", "pods_leader", "score", "slices", "slices_leader")
+
+    def __init__(self, levels: int) -> None:
+        blank = np.empty(0, dtype=np.int64)
+        self.pods: list[Ints] = [blank] * levels
+        self.pods_leader: list[Ints] = [blank] * levels
+        self.slices: list[Ints] = [blank] * levels
+        self.slices_leader: list[Ints] = [blank] * levels
+        self.leader: list[Ints] = [blank] * levels
+        self.score: list[Ints] | None = None
+
+
+def pods_that_fit(room: Mapping[str, Ints], requests: Mapping[str, int], size: int) -> Ints:
+    """Per leaf, limited by the scarcest resource; a resource that is nowhere leaves no room."""
+    fit = np.full(size, MOST, dtype=np.int64)
+    for resource, amount in requests.items():
+        if amount <= 0:
+            continue
+        free = room.get(resource)
+        if free is None:
+            return np.zeros(size, dtype=np.int64)
+        np.minimum(fit, free // amount, out=fit)
+    return np.maximum(fit, 0, out=fit)
+
+
+def holds_one(room: Mapping[str, Ints], requests: Mapping[str, int], size: int) -> Mask:
+    """Where one pod fits. A request of 0 fits even where nothing is left."""
+    fit = np.ones(size, dtype=np.bool_)
+    for resource, amount in requests.items():
+        if amount <= 0:
+            continue
+        free = room.get(resource)
+        if free is None:
+            return np.zeros(size, dtype=np.bool_)
+        fit &= free >= amount
+    return fit
+
+
+def limiting_resources(room: Mapping[str, Ints], requests: Mapping[str, int], leaves: Ints) -> dict[str, int]:
+    """Of leaves without room: how often each resource is what they lack (the first by name among equals)."""
+    asked = sorted(resource for resource, amount in requests.items() if amount > 0)
+    if not asked or not len(leaves):
+        return {}
+    nothing = np.zeros(len(leaves), dtype=np.int64)
+    fits = [np.maximum(room[r][leaves] // requests[r], 0) if r in room else nothing for r in asked]
+    first = np.argmin(np.stack(fits), axis=0)
+    tally = np.bincount(first, minlength=len(asked))
+    return {resource: int(n) for resource, n in zip(asked, tally, strict=True) if n}
+
+
+def roll_up(tree: TopologyTree, counts: Counts, placing: Placing) -> None:
+    """From the leaves, whose pods are known, to the top."""
+    lowest = tree.lowest
+    if placing.slice_level == lowest:
+        _count_slices(counts, lowest, placing)
+    else:
+        counts.slices[lowest] = counts.slices_leader[lowest] = np.zeros(tree.sizes[lowest], dtype=np.int64)
+    if not tree.sizes[lowest]:
+        return
+    for level in range(lowest - 1, -1, -1):
+        _roll_up_level(tree, counts, level, placing)
+        if level == placing.slice_level:
+            _count_slices(counts, level, placing)
+
+
+def _count_slices(counts: Counts, level: int, placing: Placing) -> None:
+    counts.slices[level] = counts.pods[level] // placing.slice_size
+    counts.slices_leader[level] = counts.slices[level]
+    if placing.leaders:
+        counts.slices_leader[level] = counts.pods_leader[level] // placing.slice_size
+
+
+def _roll_up_level(tree: TopologyTree, counts: Counts, level: int, placing: Placing) -> None:
+    below, at = level + 1, tree.first_child[level]
+    unit = placing.inner.get(below, 1)
+    given = counts.pods[below] // unit * unit if unit > 1 else counts.pods[below]
+    counts.pods[level] = np.add.reduceat(given, at)
+    counts.slices[level] = np.add.reduceat(counts.slices[below], at)
+    if counts.score is not None:
+        counts.score[level] = np.add.reduceat(counts.score[below], at)
+    if not placing.leaders:
+        counts.leader[level] = np.zeros(tree.sizes[level], dtype=np.int64)
+        counts.pods_leader[level], counts.slices_leader[level] = counts.pods[level], counts.slices[level]
+        return
+    leader = counts.leader[level] = np.maximum.reduceat(counts.leader[below], at)
+    led = counts.pods_leader[below]
+    hosts = counts.leader[below] > 0
+    for total, lost, out in (
+        (counts.pods[level], given - (led // unit * unit if unit > 1 else led), counts.pods_leader),
+        (counts.slices[level], counts.slices[below] - counts.slices_leader[below], counts.slices_leader),
+    ):
+        least = np.minimum.reduceat(np.where(hosts, lost, _NO_PENALTY), at)
+        out[level] = np.where(leader > 0, total - least, 0)

@@ -1,0 +1,329 @@
+"""Phase 2: which level, which domains, how many pods in each leaf (spec/tas 8).
+
+Lists of domains are index arrays in the order in which they are tried. ``take_minimum`` is the one primitive that hands
+out pods; the descent applies it level by level.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from worker_agent.engine.tas.ask import Placing
+from worker_agent.engine.tas.counting import Counts
+from worker_agent.engine.tas.tree import Ints, TopologyTree
+
+_NONE: Final = np.empty(0, dtype=np.int64)
+
+
+class Share(NamedTuple):
+    """Domains of one level with the pods and leaders they get, in parallel."""
+
+    domains: Ints
+    pods: Ints
+    leaders: Ints
+
+
+NOTHING: Final = Share(_NONE, _NONE, _NONE)
+
+
+class TooFew(NamedTuple):
+    """Nothing found: at most ``fit`` of ``wanted`` slices (or leaders), looked for at ``level``."""
+
+    fit: int
+    wanted: int
+    level: int
+
+
+class Found(NamedTuple):
+    level: int
+    domains: Ints
+
+
+class NoDomains(NamedTuple):
+    level: int
+
+
+class Search:
+    """One placement on counted domains."""
+
+    def __init__(self, tree: TopologyTree, counts: Counts, placing: Placing) -> None:
+        self._tree = tree
+        self._counts = counts
+        self._p = placing
+        self._best = not placing.least_free
+
+    # -- orders ----------------------------------------------------------------------------------------------------
+
+    def ordered(self, level: int, domains: Ints, leading: bool) -> Ints:
+        """``domains`` (ascending) in the order in which they are tried; ``leading``: with the leader in mind."""
+        counts = self._counts
+        slices = (counts.slices_leader if leading else counts.slices)[level][domains]
+        keys = [(counts.pods_leader if leading else counts.pods)[level][domains], -slices if self._best else slices]
+        if counts.score is not None:
+            keys.append(-counts.score[level][domains])
+        if leading and self._p.leaders:
+            keys.append(-counts.leader[level][domains])
+        return domains[np.lexsort(keys)]
+
+    def _first(self, level: int) -> int:
+        """The first of all domains of the level in the order with the leader in mind, without sorting them."""
+        counts = self._counts
+        slices = counts.slices_leader[level]
+        keys = [-slices if self._best else slices, counts.pods_leader[level]]
+        if counts.score is not None:
+            keys.insert(0, -counts.score[level])
+        if self._p.leaders:
+            keys.insert(0, -counts.leader[level])
+        kept = None
+        for key in keys:
+            values = key if kept is None else key[kept]
+            least = np.flatnonzero(values == values.min())
+            kept = least if kept is None else kept[least]
+        return int(kept[0]) if kept is not None else 0
+
+    def _tier(self, level: int, domains: Ints) -> Ints:
+        """The leading run of equal affinity."""
+        score = self._counts.score
+        if score is None:
+            return domains
+        values = score[level][domains]
+        differs = np.flatnonzero(values != values[0])
+        return domains[: differs[0]] if len(differs) else domains
+
+    def _tightest(self, level: int, domains: Ints, measure: Ints, needed: int, leaders: int) -> int:
+        """``bestFit``: position in ``domains`` of the least measure that is enough; the first without any.
+
+        ``measure`` is parallel to ``domains``.
+        """
+        run = len(self._tier(level, domains))
+        enough = measure[:run] >= needed
+        if leaders:
+            enough &= self._counts.leader[level][domains[:run]] >= leaders
+        places = np.flatnonzero(enough)
+        return int(places[np.argmin(measure[places])]) if len(places) else 0
+
+    def _tightest_of_level(self, level: int, first: int) -> int:
+        """``bestFit`` over a whole level in the order with the leader in mind."""
+        counts, wanted = self._counts, self._p.slices
+        measure = (counts.slices_leader if self._p.leaders else counts.slices)[level]
+        enough = measure >= wanted
+        if self._p.leaders:
+            enough &= counts.leader[level] >= self._p.leaders
+        if counts.score is not None:
+            enough &= counts.score[level] == counts.score[level][first]
+        places = np.flatnonzero(enough)
+        if not len(places):
+            return first
+        places = places[measure[places] == measure[places].min()]
+        pods = counts.pods_leader[level][places]
+        return int(places[np.argmin(pods)])
+
+    # -- the level -------------------------------------------------------------------------------------------------
+
+    def find(self) -> Found | TooFew | NoDomains:
+        """The domains that together take everything, at the asked level or as high up as allowed."""
+        level = self._p.level
+        while True:
+            if not self._tree.sizes[level]:
+                return NoDomains(level)
+            single = self._single(level)
+            if single is not None:
+                return single
+            if level == 0 or self._p.unconstrained:
+                return self._several(level)
+            level -= 1
+
+    def _single(self, level: int) -> Found | TooFew | None:
+        counts, wanted, leaders = self._counts, self._p.slices, self._p.leaders
+        first = self._first(level)
+        top = first
+        enough = (counts.slices_leader[level] >= wanted) & (counts.leader[level] >= leaders)
+        if self._best and enough[top]:
+            top = self._tightest_of_level(level, top)
+        if not self._best:
+            least = self._least_free(level)
+            if least is not None:
+                return Found(level, np.array([least]))
+        if enough[top]:
+            return Found(level, np.array([top]))
+        if not self._p.required:
+            return None
+        if counts.score is not None and enough.any():
+            listed = self.ordered(level, np.arange(self._tree.sizes[level]), True)
+            rest = listed[int(np.flatnonzero(enough[listed])[0]) :]
+            measure = (counts.slices_leader if leaders else counts.slices)[level][rest]
+            return Found(level, rest[[self._tightest(level, rest, measure, wanted, leaders)]])
+        return TooFew(int(counts.slices[level][top]), wanted, level)
+
+    def _least_free(self, level: int) -> int | None:
+        """The first domain that takes everything, in ascending order of what it can take."""
+        counts, wanted = self._counts, self._p.slices
+        if self._p.leaders:
+            enough = (counts.leader[level] >= self._p.leaders) & (counts.slices_leader[level] >= wanted)
+        else:
+            enough = counts.slices[level] >= wanted
+        places = np.flatnonzero(enough)
+        if not len(places):
+            return None
+        return int(self.ordered(level, places, True)[0])
+
+    def _several(self, level: int) -> Found | TooFew:
+        counts, wanted, leaders = self._counts, self._p.slices, self._p.leaders
+        listed = self.ordered(level, np.arange(self._tree.sizes[level]), True)
+        listed = self._leader_first(level, listed, counts.slices[level], counts.slices_leader[level], wanted, leaders)
+        with_leader, plain = counts.slices_leader[level], counts.slices[level]
+        rest, chosen, left, place = wanted, [], leaders, 0
+        while left > 0 and place < len(listed) and counts.leader[level][listed[place]] > 0:
+            domain = int(listed[place])
+            if self._best and with_leader[domain] >= rest:
+                tail = listed[place:]
+                domain = int(tail[self._tightest(level, tail, with_leader[tail], rest, left)])
+            chosen.append(domain)
+            left -= int(counts.leader[level][domain])
+            rest -= int(with_leader[domain])
+            place += 1
+        if left > 0:
+            return TooFew(leaders - left, wanted, level)
+        if rest <= 0:
+            return Found(level, np.array(chosen, dtype=np.int64))
+        others = listed if place == 0 else self.ordered(level, np.sort(listed[place:]), False)
+        taken, lacking = self._prefix(level, others, plain[others], rest)
+        if lacking > 0:
+            return TooFew(wanted - lacking, wanted, level)
+        return Found(level, np.append(np.array(chosen, dtype=np.int64), taken))
+
+    def _prefix(self, level: int, listed: Ints, measure: Ints, needed: int) -> tuple[Ints, int]:
+        """Domains from the front until ``needed`` is covered, the last one the tightest; and what is still lacking."""
+        before = np.cumsum(measure) - measure
+        covering = np.flatnonzero(measure >= needed - before)
+        if not len(covering):
+            return listed, needed - int(measure.sum())
+        last = int(covering[0])
+        domain = last
+        if self._best:
+            domain += self._tightest(level, listed[last:], measure[last:], needed - int(before[last]), 0)
+        return np.append(listed[:last], listed[domain]), 0
+
+    def _leader_first(self, level: int, listed: Ints, plain: Ints, led: Ints, needed: int, leaders: int) -> Ints:
+        """``prioritizeLeader``: a domain that can host the leader at no harm to the whole goes to the front.
+
+        ``plain`` and ``led`` are indexed by domain.
+        """
+        if not leaders or len(listed) < 2:
+            return listed
+        harmless = int(plain[listed].sum()) - (plain[listed] - led[listed]) >= needed
+        places = np.flatnonzero(harmless & (self._counts.leader[level][listed] >= leaders))
+        if not len(places) or places[0] == 0:
+            return listed
+        place = int(places[0])
+        return np.concatenate((listed[place : place + 1], listed[:place], listed[place + 1 :]))
+
+    # -- handing out -----------------------------------------------------------------------------------------------
+
+    def take_minimum(self, level: int, listed: Ints, need: "Need") -> Share:
+        """Hand out pods and leader to the listed domains, in order; nothing at all where they do not suffice."""
+        leader = self._counts.leader[level]
+        rest = need.pods // need.unit
+        left = need.leaders
+        domains: list[int] = []
+        given: list[int] = []
+        led: list[int] = []
+        listed = self._leader_first(level, listed, need.plain, need.led, rest, left)
+        place = 0
+        while left > 0 and place < len(listed):
+            domain = int(listed[place])
+            if need.led[domain] >= rest and leader[domain] >= left:
+                if self._best:
+                    tail = listed[place:]
+                    domain = int(tail[self._tightest(level, tail, need.led[tail], rest, left)])
+                return _share((*domains, domain), (*given, rest), (*led, left), need.unit)
+            part, hosts = min(int(need.led[domain]), rest), min(int(leader[domain]), left)
+            domains.append(domain)
+            given.append(part)
+            led.append(hosts)
+            left -= hosts
+            rest -= part
+            place += 1
+        if left > 0:
+            return NOTHING
+        return self._take_rest(level, listed[place:], need, rest, (domains, given, led))
+
+    def _take_rest(
+        self, level: int, listed: Ints, need: "Need", rest: int, so_far: tuple[list[int], list[int], list[int]]
+    ) -> Share:
+        """Without a leader: whole prefixes at once."""
+        measure = need.plain[listed]
+        before = np.cumsum(measure) - measure
+        covering = np.flatnonzero(measure >= rest - before)
+        if not len(covering):
+            return NOTHING
+        last = int(covering[0])
+        lacking = rest - int(before[last])
+        domain = last
+        if self._best:
+            domain += self._tightest(level, listed[last:], measure[last:], lacking, 0)
+        domains, given, led = so_far
+        return Share(
+            np.concatenate((np.array(domains, dtype=np.int64), listed[:last], listed[[domain]])),
+            np.concatenate((np.array(given, dtype=np.int64), measure[:last], np.array([lacking]))) * need.unit,
+            np.concatenate((np.array(led, dtype=np.int64), np.zeros(last + 1, dtype=np.int64))),
+        )
+
+    # -- the descent -----------------------------------------------------------------------------------------------
+
+    def place(self, found: Found, balanced: bool = False) -> Share:
+        """Leaves with their pods and leaders, in no order; from the chosen domains down."""
+        p, level = self._p, found.level
+        share = self.take_minimum(level, found.domains, self._slices_needed(level))
+        while level < min(self._tree.lowest, p.slice_level) and not balanced:
+            pool = self._tree.children(level, share.domains)
+            level += 1
+            share = self.take_minimum(level, self.ordered(level, pool, False), self._slices_needed(level))
+        while level < self._tree.lowest:
+            unit = p.slice_size if level < p.slice_level else p.inner.get(level + 1, 1)
+            share = self._spread(level, share, unit)
+            level += 1
+        return share
+
+    def _slices_needed(self, level: int) -> "Need":
+        p, counts = self._p, self._counts
+        return Need(p.count, p.leaders, p.slice_size, counts.slices[level], counts.slices_leader[level])
+
+    def _spread(self, level: int, share: Share, unit: int) -> Share:
+        """Each domain's pods over its own children."""
+        below, counts = level + 1, self._counts
+        plain, led = counts.pods[below], counts.pods_leader[below]
+        if unit > 1:
+            plain, led = plain // unit, led // unit
+        parts: list[Share] = []
+        for domain, pods, leaders in zip(
+            share.domains.tolist(), share.pods.tolist(), share.leaders.tolist(), strict=True
+        ):
+            if not pods and not leaders:
+                continue
+            first, past = int(self._tree.first_child[level][domain]), int(self._tree.past_child[level][domain])
+            children = self.ordered(below, np.arange(first, past), False)
+            parts.append(self.take_minimum(below, children, Need(pods, leaders, unit, plain, led)))
+        if not parts:
+            return NOTHING
+        return Share(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+class Need(NamedTuple):
+    """What ``take_minimum`` hands out: ``pods`` in units.
+
+    ``plain`` and ``led`` say how many units a domain takes, without and with the leader; they are indexed by domain.
+    """
+
+    pods: int
+    leaders: int
+    unit: int
+    plain: Ints
+    led: Ints
+
+
+def _share(domains: Sequence[int], given: Sequence[int], led: Sequence[int], unit: int) -> Share:
+    return Share(
+        np.array(domains, dtype=np.int64), np.array(given, dtype=np.int64) * unit, np.array(led, dtype=np.int64)
+    )

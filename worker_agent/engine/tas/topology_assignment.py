@@ -1,0 +1,69 @@
+"""TopologyAssignment: how many pods of a pod set run in which domain, in the order of their ranks (spec/tas 11.1)."""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import msgspec
+
+from worker_agent.api.document import Document
+from worker_agent.api.topology_assignment import TopologyAssignment as View
+from worker_agent.engine.tas import encoding
+from worker_agent.engine.tas.encoding import Domain
+
+
+class TopologyAssignment(NamedTuple):
+    """``levels`` are node label keys; each domain has one value per level. Immutable."""
+
+    levels: tuple[str, ...]
+    domains: tuple[Domain, ...]
+
+    @property
+    def pods(self) -> int:
+        return sum(domain.pods for domain in self.domains)
+
+    def document(self, by_prefix: bool = True) -> Document:
+        """As the API holds it; ``by_prefix`` allows several slices where that is shorter."""
+        return {"levels": list(self.levels), "slices": encoding.encode(self.levels, self.domains, by_prefix)}
+
+    def touches(self, node: str) -> bool:
+        return any(domain.values[-1] == node for domain in self.domains)
+
+    def without(self, node: str) -> "TopologyAssignment":
+        """What is left when the node is gone."""
+        return TopologyAssignment(self.levels, tuple(d for d in self.domains if d.values[-1] != node))
+
+    def first(self, pods: int) -> "TopologyAssignment":
+        """Cut off from the end, so that ``pods`` are left."""
+        kept: list[Domain] = []
+        for domain in self.domains:
+            taken = min(domain.pods, pods)
+            if taken > 0:
+                kept.append(Domain(domain.values, taken))
+            pods -= taken
+        return TopologyAssignment(self.levels, tuple(kept))
+
+    def merged(self, other: "TopologyAssignment", full_path: Callable[[tuple[str, ...]], str]) -> "TopologyAssignment":
+        """Both together, in the order of the joined values over all levels (spec/tas 11.2)."""
+        return TopologyAssignment(self.levels, tuple(_joined((*self.domains, *other.domains), full_path)))
+
+
+def _joined(domains: Iterable[Domain], full_path: Callable[[tuple[str, ...]], str]) -> Iterable[Domain]:
+    counts: dict[tuple[str, ...], int] = {}
+    for domain in sorted(domains, key=lambda domain: full_path(domain.values)):
+        counts[domain.values] = counts.get(domain.values, 0) + domain.pods
+    return (Domain(values, count) for values, count in counts.items())
+
+
+def decode(document: Document | None) -> TopologyAssignment | None:
+    """From the API's form; None for None."""
+    if not document:
+        return None
+    return TopologyAssignment(tuple(document["levels"]), tuple(encoding.decode(document.get("slices") or ())))
+
+
+def of_view(view: View | None) -> TopologyAssignment | None:
+    """From a Workload's status; None for None."""
+    if view is None:
+        return None
+    slices = [msgspec.json.decode(part) for part in view.slices]
+    return TopologyAssignment(tuple(view.levels), tuple(encoding.decode(slices)))

@@ -1,0 +1,99 @@
+"""TopologyTree: the domains of one flavor's nodes, as arrays (spec/tas 5.3 and 23).
+
+Leaves are sorted by their values over all levels, so path order is index order, and every domain of every level is a
+range of leaves and of the domains below it. Immutable.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from worker_agent.api.names import HOSTNAME_LABEL
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Path = tuple[str, ...]
+
+
+class TopologyTree:
+    """Levels count from 0, the widest. ``first_child[l]`` and ``past_child[l]`` are ranges of the domains below."""
+
+    __slots__ = ("_leaf_start", "first_child", "hostname", "index", "levels", "lowest", "past_child", "paths", "sizes")
+
+    def __init__(self, levels: Sequence[str], paths: list[Path]) -> None:
+        """``paths``: of the leaves, sorted and distinct."""
+        self.levels = tuple(levels)
+        self.lowest = len(self.levels) - 1
+        self.hostname = self.levels[-1] == HOSTNAME_LABEL
+        self.paths = paths
+        self.index: dict[str, int] = {self.leaf_id(path): i for i, path in enumerate(paths)}
+        self._leaf_start = [self._starts(level) for level in range(len(self.levels))]
+        self.sizes = [len(starts) for starts in self._leaf_start]
+        self.first_child: list[Ints] = []
+        self.past_child: list[Ints] = []
+        for level in range(self.lowest):
+            first = np.searchsorted(self._leaf_start[level + 1], self._leaf_start[level])
+            self.first_child.append(first)
+            self.past_child.append(np.append(first[1:], self.sizes[level + 1]))
+
+    def _starts(self, level: int) -> Ints:
+        if level == self.lowest:
+            return np.arange(len(self.paths))
+        starts, before = [], None
+        for i, path in enumerate(self.paths):
+            domain = path[: level + 1]
+            if domain != before:
+                starts.append(i)
+                before = domain
+        return np.array(starts, dtype=np.int64)
+
+    def leaf_id(self, path: Path) -> str:
+        """What an assignment's values are looked up by: the host, or all values."""
+        return path[-1] if self.hostname else ",".join(path)
+
+    def path(self, level: int, index: int) -> Path:
+        return self.paths[int(self._leaf_start[level][index])][: level + 1]
+
+    def domain_id(self, level: int, index: int) -> str:
+        path = self.path(level, index)
+        return self.leaf_id(path) if level == self.lowest else ",".join(path)
+
+    def children(self, level: int, domains: Sequence[int] | Ints) -> Ints:
+        """The domains one level below these, in order."""
+        found = [
+            np.arange(self.first_child[level][d], self.past_child[level][d]) for d in sorted(int(d) for d in domains)
+        ]
+        return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+
+    def leaves_below(self, level: int, index: int) -> tuple[int, int]:
+        """The range of leaves of a domain."""
+        starts = self._leaf_start[level]
+        end = int(starts[index + 1]) if index + 1 < len(starts) else len(self.paths)
+        return int(starts[index]), end
+
+    def domains_of_leaves(self, level: int, start: int, end: int) -> tuple[int, int]:
+        """The range of domains of a level over a range of leaves."""
+        starts = self._leaf_start[level]
+        return int(np.searchsorted(starts, start)), int(np.searchsorted(starts, end))
+
+    def level_of(self, label: str) -> int | None:
+        return self.levels.index(label) if label in self.levels else None
+
+    def assigned_levels(self) -> tuple[str, ...]:
+        """The levels that an assignment names: the host alone where there are hosts."""
+        return (HOSTNAME_LABEL,) if self.hostname else self.levels
+
+    def assigned_values(self, leaf: int) -> Path:
+        return self.paths[leaf][-1:] if self.hostname else self.paths[leaf]
+
+    def leaf_of(self, values: Path) -> int | None:
+        """The leaf with these assigned values, if there is one."""
+        return self.index.get(values[-1] if self.hostname else ",".join(values))
+
+    def leaves_of(self, ids: Sequence[str]) -> tuple[Any, Ints]:
+        """(positions among ``ids``, leaves) of those that exist."""
+        index = self.index
+        found = [(i, index[leaf]) for i, leaf in enumerate(ids) if leaf in index]
+        return [i for i, _ in found], np.array([leaf for _, leaf in found], dtype=np.int64)
