@@ -5,7 +5,7 @@ import msgspec
 from worker_agent.api.resource_type import ResourceType
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
-from worker_agent.kube.errors import NotFound
+from worker_agent.kube.errors import NotFound, ServerError
 from worker_agent.kube.transport import Request
 
 FIRST_WAIT = 1.0
@@ -43,5 +43,5 @@ async def until_served(client: Client, resource: ResourceType, clock: Clock) -> 
 async def _is_served_now(client: Client, resource: ResourceType) -> bool:
     try:
         return await is_served(client, resource)
-    except (ConnectionError, OSError):
+    except (ConnectionError, OSError, ServerError):
         return False

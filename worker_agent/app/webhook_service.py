@@ -3,14 +3,16 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from worker_agent.api.resource_type import NAMESPACES
 from worker_agent.app.configuration import Configuration
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
-from worker_agent.kube.errors import AlreadyExists, ApiError
+from worker_agent.kube.errors import AlreadyExists, ApiError, ServerError
 from worker_agent.webhooks import configurations
 from worker_agent.webhooks.certificate_store import CertificateStore
 from worker_agent.webhooks.certificates import Bundle
@@ -20,7 +22,11 @@ from worker_agent.webhooks.server import WebhookServer
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 DEFAULT_CERT_DIR = "/tmp/k8s-webhook-server/serving-certs"
+FIRST_WAIT_SECONDS = 0.2
+LONGEST_WAIT_SECONDS = 3.0
 INJECT_SECONDS = 60.0
 """How often the CA is looked for in configurations that somebody else installs."""
 
@@ -60,18 +66,18 @@ class WebhookService:
         return Configurations(self._table.served, self._endpoint(), self._job_namespaces)
 
     async def start(self) -> None:
-        """Raises ApiError, ConnectionError, OSError (port in use, unreadable certificate files)."""
+        """An API server that is away is waited for. Raises ApiError, OSError (port in use, unreadable files)."""
         if not self._settings.internal_cert_management.enable:
             folder = Path(self._settings.webhook.cert_dir or DEFAULT_CERT_DIR)
             await asyncio.to_thread(self._server.use_files, folder / "tls.crt", folder / "tls.key")
             await self._server.start()
             return
         if self._settings.webhook.url:
-            await self._ensure_namespace()
-        self._bundle = await self._store.ensure()
+            await self._patiently(self._ensure_namespace)
+        self._bundle = await self._patiently(self._store.ensure)
         await asyncio.to_thread(self._server.use, self._bundle)
         await self._server.start()
-        await self._publish(self._bundle)
+        await self._patiently(partial(self._publish, self._bundle))
 
     async def run(self) -> None:
         """Renew certificates, and put the CA into configurations that appear later or were replaced."""
@@ -87,6 +93,17 @@ class WebhookService:
                 await self._publish(newest)
             except (ApiError, ConnectionError) as error:
                 log.warning("webhook certificates could not be checked: %s", error)
+
+    async def _patiently(self, step: Callable[[], Awaitable[T]]) -> T:
+        """An API server may be started again while we start: everything else waits for it, so this does too."""
+        wait = FIRST_WAIT_SECONDS
+        while True:
+            try:
+                return await step()
+            except (ConnectionError, ServerError) as error:
+                log.warning("webhooks are not set up yet: %s", error)
+            await self._clock.sleep(wait)
+            wait = min(wait * 2, LONGEST_WAIT_SECONDS)
 
     async def stop(self) -> None:
         await self._server.stop()
