@@ -25,7 +25,7 @@ def evict(draft: StatusDraft, reason: str, message: str, cause: str = "") -> Rec
         clusterName=None,
         nominatedClusterNames=None,
         unhealthyNodes=None,
-        admissionChecks=_reset_checks(draft),
+        admissionChecks=reset_checks(draft),
         schedulingStats=_counted(draft.status.get("schedulingStats") or {}, reason, cause),
     )
     draft.turn_off("BlockedOnPreemptionGates", told)
@@ -39,7 +39,8 @@ def evict(draft: StatusDraft, reason: str, message: str, cause: str = "") -> Rec
     )
 
 
-def _reset_checks(draft: StatusDraft) -> list[Document]:
+def reset_checks(draft: StatusDraft) -> list[Document]:
+    """All checks Pending again, for the next reservation."""
     return [
         check if check.get("state") == "Pending" else _reset(check, timestamps.rfc3339(draft.now))
         for check in draft.status.get("admissionChecks") or ()

@@ -15,11 +15,7 @@ def checks(turn: Turn) -> bool:
     """Rejected ends the Workload, Retry evicts it; Rejected wins."""
     if turn.evicted:
         return False
-    rejected = admission_checks.in_state(turn.draft.document, names.CHECK_REJECTED)
-    if rejected:
-        message = admission_checks.describe(rejected, names.CHECK_REJECTED)
-        if turn.draft.set(names.DEACTIVATION_TARGET, True, names.EVICTED_ADMISSION_CHECK, message):
-            turn.event("AdmissionCheckRejected", f"Deactivated due to {message}", "Warning")
+    if _rejected(turn):
         return True
     retried = admission_checks.in_state(turn.draft.document, names.CHECK_RETRY)
     if retried:
@@ -27,6 +23,31 @@ def checks(turn: Turn) -> bool:
         turn.after.append(eviction.evict(turn.draft, names.EVICTED_ADMISSION_CHECK, message))
         return True
     return False
+
+
+def _rejected(turn: Turn) -> bool:
+    rejected = admission_checks.in_state(turn.draft.document, names.CHECK_REJECTED)
+    if rejected:
+        message = admission_checks.describe(rejected, names.CHECK_REJECTED)
+        if turn.draft.set(names.DEACTIVATION_TARGET, True, names.EVICTED_ADMISSION_CHECK, message):
+            turn.event("AdmissionCheckRejected", f"Deactivated due to {message}", "Warning")
+    return bool(rejected)
+
+
+def late_verdicts(turn: Turn) -> bool:
+    """Checks that spoke after the eviction. Rejected is final whenever it comes.
+
+    Retry asks for what is happening already; left standing, it would keep the Workload from its queue for ever, since
+    nobody nominates one whose check failed.
+    """
+    if not turn.active or not turn.evicted:
+        return False
+    if _rejected(turn):
+        return True
+    if turn.reserved or not admission_checks.in_state(turn.draft.document, names.CHECK_RETRY):
+        return False
+    turn.draft.put(admissionChecks=eviction.reset_checks(turn.draft))
+    return True
 
 
 def pods(turn: Turn) -> bool:

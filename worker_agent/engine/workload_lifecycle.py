@@ -43,6 +43,7 @@ STEPS: tuple[Step, ...] = (
     workload_activity.admission_gate,
     workload_activity.cluster_queue_restarted,
     workload_blockers.admission_check_list,
+    workload_deadlines.late_verdicts,
     workload_blockers.explain_and_admit,
     workload_blockers.unreserved,
     workload_deadlines.checks,
