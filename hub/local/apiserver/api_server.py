@@ -66,12 +66,13 @@ class ApiServer:
         self._cleaning: asyncio.Task[None] | None = None
         self._stopping = False
         self._broken = ""
+        self._saving: asyncio.Future[None] | None = None
+        """The last commit on its way to the disk; those before it are there first."""
 
     async def answer(self, request: Request, identity: Identity) -> Answer:
-        """Carry a request through the core; returns when what it wrote is safe and told to watches."""
+        """Carry a request through the core; returns when what it wrote, or read, is safe and told to watches."""
         if self._broken:
-            why = f"storage failed ({self._broken}): mend the disk and restart the API server"
-            return failed(failure.internal(why))
+            return self._out_of_service()
         try:
             answer = await self._carry(request, identity)
         except Exception as error:
@@ -83,7 +84,15 @@ class ApiServer:
             except Exception as error:
                 answer = failed(failure.internal(f"storage failed: {error}"))
             self._count(request, identity, answer.status)
+        elif answer.watch is None:
+            await self._caught_up()
+            if self._broken:
+                return self._out_of_service()
         return answer
+
+    def _out_of_service(self) -> Answer:
+        why = f"storage failed ({self._broken}): mend the disk and restart the API server"
+        return failed(failure.internal(why))
 
     async def _carry(self, request: Request, identity: Identity) -> Answer:
         steps = self.core.handle(request, identity, self.clock.now())
@@ -99,16 +108,23 @@ class ApiServer:
         """Make the core's commits durable and known."""
         events = self.core.state.take_events()
         if not events:
+            await self._caught_up()
             return
         if self._log is not None:
+            self._saving = asyncio.ensure_future(self._log.append(events))
             try:
-                await self._log.append(events)
+                await self._saving
             except Exception as error:
                 # Memory is ahead of the disk now: going on would show what a restart takes back.
                 _logger.critical("storage failed, no request is answered any more: %s", error)
                 self._broken = str(error)
                 raise
         self._publish(events)
+
+    async def _caught_up(self) -> None:
+        """Wait until all that memory shows is on disk: nobody may build on what a kill would take back."""
+        if self._saving is not None and not self._saving.done():
+            await asyncio.wait([self._saving])
 
     def _publish(self, events: Sequence[Event]) -> None:
         state = self.core.state

@@ -1,5 +1,7 @@
+import asyncio
 import json
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from hub.local.apiserver.api_server import ApiServer
 from hub.local.apiserver.in_process import InProcessTransport
 from hub.local.apiserver.persistence import SqliteLog
 from hub.local.apiserver.serve import RunningServer, ServerConfig, start
+from hub.local.apiserver.store import Event
 from tests.unit.apiserver.plain_schemas import PlainSchemas
 from tests.unit.apiserver.world import CONFIG_MAPS, CRDS, PODS, World, config_map, crd, pod
 from worker_agent.kube.clock import SystemClock
@@ -115,6 +118,32 @@ async def test_failed_storage_ends_service(world: World) -> None:
     assert (wrote.status, "disk is full" in (await wrote.read()).decode()) == (500, True)
     after = await transport.request(Request("GET", CONFIG_MAPS))
     assert (after.status, "restart the API server" in (await after.read()).decode()) == (500, True)
+
+
+class SlowDisk:
+    def __init__(self) -> None:
+        self.go = asyncio.Event()
+
+    async def append(self, events: Sequence[Event]) -> None:
+        await self.go.wait()
+
+    async def close(self) -> None: ...
+
+
+@pytest.mark.parametrize("again", ["GET", "PUT"])
+async def test_nobody_is_shown_what_is_not_on_disk_yet(world: World, again: str) -> None:
+    disk = SlowDisk()
+    transport = InProcessTransport(ApiServer(world.core, SystemClock(), log=disk))
+    body = json.dumps(config_map("a")).encode()
+    writing = asyncio.create_task(transport.request(Request("POST", CONFIG_MAPS, (), {}, body)))
+    await asyncio.sleep(0)
+    # A write that changes nothing reads as well.
+    reading = asyncio.create_task(transport.request(Request(again, f"{CONFIG_MAPS}/a", (), {}, body)))
+    for _ in range(9):
+        await asyncio.sleep(0)
+    assert not reading.done()
+    disk.go.set()
+    assert [(await each).status for each in (writing, reading)] == [201, 200]
 
 
 async def test_damaged_file_is_an_error_at_the_start(tmp_path: Path) -> None:
