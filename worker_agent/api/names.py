@@ -168,6 +168,7 @@ EVICTED_LOCAL_QUEUE_STOPPED: Final = "LocalQueueStopped"
 EVICTED_NODE_FAILURES: Final = "NodeFailures"
 EVICTED_FLAVOR_MIGRATION: Final = "FlavorMigration"
 EVICTED_ON_MANAGER_CLUSTER: Final = "EvictedOnManagerCluster"
+EVICTED_RECLAIMED_PODS_RETURNED: Final = "ReclaimedPodsReturned"  # ours: a job wants pods again that it had given back
 DEACTIVATED_DUE_TO: Final = "DeactivatedDueTo"
 """Prefix: the cause follows."""
 

@@ -20,6 +20,7 @@ from worker_agent.engine import (
     job_lifecycle_start,
     job_lifecycle_workload,
     pods_ready,
+    reservation,
     workload_status,
 )
 from worker_agent.engine.intents import (
@@ -194,6 +195,9 @@ def _reclaimable_pods(run: JobPass) -> bool:
     told = {entry["name"]: entry.get("count", 0) for entry in at(workload, ("status", "reclaimablePods"), [])}
     if wanted == told:
         return False
+    shrinks = any(wanted.get(name, 0) < count for name, count in told.items())
+    if shrinks and reservation.has_quota(workload) and not run.view.kind.is_elastic(run.job, run.view.policy):
+        return job_lifecycle_eviction.pods_returned(run, workload)
     entries = [{"name": name, "count": count} for name, count in wanted.items()]
     run.write(
         ApplyStatus(

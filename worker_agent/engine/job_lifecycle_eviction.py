@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from worker_agent.api import frameworks, names
 from worker_agent.api.document import Document, at
-from worker_agent.engine import reservation, workload_status
+from worker_agent.engine import eviction, reservation, workload_status
 from worker_agent.engine.job_pass import JobPass
 from worker_agent.engine.reservation import Observability
 from worker_agent.engine.workload_status import StatusDraft
@@ -18,6 +18,23 @@ def hold(run: JobPass) -> bool:
     draft = StatusDraft(workload, run.now)
     reservation.withhold(draft, names.ON_HOLD, "Job is on hold", _how(run))
     run.write(draft.intent())
+    return True
+
+
+def pods_returned(run: JobPass, workload: Document) -> bool:
+    """The job wants pods again that it had given back, and their quota may be gone: it queues anew for all of them.
+
+    While quota is reserved nobody may take a count of reclaimable pods back, so the books cannot just be corrected.
+    """
+    if workload_status.is_true(workload, names.EVICTED):
+        return False
+    draft = StatusDraft(workload, run.now)
+    told = eviction.evict(
+        draft, names.EVICTED_RECLAIMED_PODS_RETURNED, "The job wants pods again whose quota was given back"
+    )
+    for intent in draft.intents():
+        run.write(intent)
+    run.intents.append(told)
     return True
 
 

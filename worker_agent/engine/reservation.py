@@ -6,12 +6,16 @@ Source: spec/engine 13.3, 16.3.
 from dataclasses import dataclass
 from datetime import datetime
 
+from worker_agent.api import names
 from worker_agent.api.document import Document
 from worker_agent.engine import workload_status
 from worker_agent.engine.workload_status import StatusDraft
 
 NO_RESERVATION = "The workload has no reservation"
 CHECKS_NOT_READY = "The workload has not all checks ready"
+
+_QUEUES_AT_ONCE = (names.EVICTED_PREEMPTED, names.EVICTED_NODE_FAILURES, names.EVICTED_RECLAIMED_PODS_RETURNED)
+"""Reasons of an eviction after which nothing but quota keeps a Workload from running again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ def release(draft: StatusDraft, *, requeue: bool, how: Observability) -> bool:
     """
     evicted = draft.find("Evicted") or {}
     reason, message = evicted.get("reason", ""), evicted.get("message", "")
-    changed = draft.set("Requeued", requeue and reason in ("Preempted", "NodeFailures"), reason, message)
+    changed = draft.set("Requeued", requeue and reason in _QUEUES_AT_ONCE, reason, message)
     return withhold(draft, how.reason("PendingEvaluation", "Pending"), message, how) or changed
 
 

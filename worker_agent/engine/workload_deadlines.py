@@ -35,14 +35,14 @@ def _rejected(turn: Turn) -> bool:
 
 
 def late_verdicts(turn: Turn) -> bool:
-    """Checks that spoke after the eviction. Rejected is final whenever it comes.
+    """Checks that spoke when the quota was on its way back or gone. Rejected is final while an eviction stands.
 
-    Retry asks for what is happening already; left standing, it would keep the Workload from its queue for ever, since
+    Retry asks for what has happened already; left standing, it would keep the Workload from its queue for ever, since
     nobody nominates one whose check failed.
     """
-    if not turn.active or not turn.evicted:
+    if not turn.active:
         return False
-    if _rejected(turn):
+    if turn.evicted and _rejected(turn):
         return True
     if turn.reserved or not admission_checks.in_state(turn.draft.document, names.CHECK_RETRY):
         return False
