@@ -48,7 +48,7 @@ def decide(group: RemoteGroup, now: datetime) -> list[HubIntent]:
     if group.config_error:
         return [RetryWithError(f'admission check "{group.check.name}": {group.config_error}')]
     if group.deleted:
-        return [*sync_removal.everywhere(group), ForgetDeleted()]
+        return [*sync_removal.everywhere(group), *_left_behind(group), ForgetDeleted()]
     return _Pass(group, now).run()
 
 
@@ -85,6 +85,16 @@ def _refusal(group: RemoteGroup, now: datetime) -> list[HubIntent] | None:
         message = f"The owner is not managed by Kueue: {unmanaged}"
         return [sync_check.set_state(group, names.CHECK_REJECTED, message, now)]
     return None
+
+
+def _left_behind(group: RemoteGroup) -> list[HubIntent]:
+    """A Workload deleted by itself leaves its job: pods that went with the copies are not waited for any more.
+
+    The job may still run where the chosen cluster is out of contact, and a new job may bear the old one's name.
+    """
+    if group.job is None or group.job["metadata"].get("uid", "") != group.owner.uid:
+        return []
+    return [] if group.cluster_name in group.unavailable else sync_winner.forget_pods(group)
 
 
 @dataclass
@@ -181,6 +191,9 @@ class _Pass:
             if sync.deferred:
                 self.intents.append(RequeueAfter(DEFERRED_SYNC_SECONDS))
             return True
+        if self.group.check.state == names.CHECK_RETRY:
+            # Said, and about to be done here too. The copy stays until then: it brings the end of its pods home.
+            return True
         if self.group.check.state != names.CHECK_READY:
             return False
         message = (
@@ -212,9 +225,16 @@ class _Pass:
             self.intents += sync_winner.adopt(self.group, *winner, self.now)
             return True
         if self.group.check.state != names.CHECK_READY:
+            self._forget_lost_pods()
             return False
         self.intents += sync_winner.lost(self.group, self.now)
         return True
+
+    def _forget_lost_pods(self) -> None:
+        """Evicted here while its copy went away there: the quota must not wait for pods that nobody tells of."""
+        group = self.group
+        if group.local.is_true(names.EVICTED) and not group.unavailable and not any(group.copies()):
+            self.intents += sync_winner.forget_pods(group)
 
     def _nomination(self) -> bool:
         self.intents += sync_gates.open_next(self.group, self.now)

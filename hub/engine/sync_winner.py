@@ -62,12 +62,12 @@ def lost(group: RemoteGroup, now: datetime) -> list[HubIntent]:
         remaining = group.policy.worker_lost_timeout - out_of_contact
         if remaining > timedelta(0):
             return [RequeueAfter(remaining.total_seconds())]
-        return [*_forget_pods(group), sync_check.set_state(group, names.CHECK_RETRY, "Admitting remote lost", now)]
+        return [*forget_pods(group), sync_check.set_state(group, names.CHECK_RETRY, "Admitting remote lost", now)]
     message = "Admitting remote no longer exists"
-    return [*_forget_pods(group), sync_check.set_state(group, names.CHECK_RETRY, message, now)]
+    return [*forget_pods(group), sync_check.set_state(group, names.CHECK_RETRY, message, now)]
 
 
-def _forget_pods(group: RemoteGroup) -> list[HubIntent]:
+def forget_pods(group: RemoteGroup) -> list[HubIntent]:
     """Nobody brings the status of the lost job up to date any more; pods it still tells of would hold the quota."""
     kind, job = group.owner.kind, group.job
     if kind is None or job is None or not kind.is_active(job):

@@ -67,10 +67,15 @@ class StopStep:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """How to stop a job now. ``stopped`` tells that it was running, so that an event is due."""
+    """How to stop a job now. ``stopped`` tells that it was running, so that an event is due.
+
+    ``complete`` is False while the templates cannot be put back because pods of the job still run elsewhere: what
+    remembers the templates is kept until the job's status tells of their end.
+    """
 
     steps: tuple[StopStep, ...]
     stopped: bool
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)

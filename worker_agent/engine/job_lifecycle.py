@@ -152,8 +152,8 @@ def _workload_deleted(run: JobPass) -> bool:
     workload = run.workload
     if workload is None or not workload["metadata"].get("deletionTimestamp"):
         return False
-    run.stop_job(workload, "Workload is deleted")
-    run.drop_finalizer(workload)
+    if run.stop_job(workload, "Workload is deleted"):
+        run.drop_finalizer(workload)
     return True
 
 

@@ -79,8 +79,8 @@ def _match(run: JobPass) -> bool:
     rewritten = None
     if match is None and others and run.suspended and not reservation.has_quota(others[0]):
         rewritten, others = others[0], others[1:]
-    if match is None and not run.suspended:
-        _stop_unmatched(run, others)
+    if match is None and not run.suspended and not _stop_unmatched(run, others):
+        return _take_back(run, others)
     if _delete(run, others, found=match is not None):
         return True
     if rewritten is not None:
@@ -91,13 +91,22 @@ def _match(run: JobPass) -> bool:
     return False
 
 
-def _stop_unmatched(run: JobPass, others: list[Document]) -> None:
+def _stop_unmatched(run: JobPass, others: list[Document]) -> bool:
+    """Stop a job whose Workload says something else; False while its pods still run elsewhere."""
     if run.view.kind.finished(run.job) is not None:
-        return
+        return True
     if len(others) == 1:
-        run.stop_job(others[0], "No matching Workload; restoring pod templates according to existent Workload")
-    else:
-        run.stop_job(None, "Missing Workload; unable to restore pod templates")
+        return run.stop_job(others[0], "No matching Workload; restoring pod templates according to existent Workload")
+    return run.stop_job(None, "Missing Workload; unable to restore pod templates") or not others
+
+
+def _take_back(run: JobPass, workloads: list[Document]) -> bool:
+    """Ask for the Workloads to go, so that the pods elsewhere end; they are kept until then, for the templates."""
+    for workload in workloads:
+        if not workload["metadata"].get("deletionTimestamp"):
+            run.request_deletion(workload)
+            run.event("DeletedWorkload", f"Deleted not matching Workload: {workload_status.key_of(workload)}")
+    return True
 
 
 def _delete(run: JobPass, workloads: list[Document], *, found: bool) -> bool:

@@ -132,6 +132,10 @@ class JobPass:
 
     def delete_workload(self, workload: Document) -> None:
         self.drop_finalizer(workload)
+        self.request_deletion(workload)
+
+    def request_deletion(self, workload: Document) -> None:
+        """The Workload goes once its finalizer does."""
         uid = workload["metadata"].get("uid", "")
         self.write(DeleteObject(resource=WORKLOADS, key=workload_status.key_of(workload), uid=uid))
 
@@ -147,14 +151,15 @@ class JobPass:
     def finalize_job(self) -> None:
         self.patch_job(self.view.kind.finalize(self.job))
 
-    def stop_job(self, workload: Document | None, message: str) -> None:
-        """Suspend the job and put its templates back as ``workload`` remembers them."""
+    def stop_job(self, workload: Document | None, message: str) -> bool:
+        """Suspend the job and put its templates back as ``workload`` remembers them; False when that has to wait."""
         infos = None if workload is None else job_pod_sets.infos_of_spec(workload)
         stop = self.view.kind.stop(self.job, infos)
         for step in stop.steps:
             self.patch_job(step.document, step.subresource)
         if stop.stopped:
             self.event("Stopped", message)
+        return stop.complete
 
 
 def _removal(workload: Document) -> RemoveFinalizer:

@@ -52,13 +52,18 @@ class BatchJob(JobKind):
     def stop(self, job: Document, infos: Sequence[PodSetInfo] | None) -> Stop:
         """Suspend, clear the start time, restore: the template of a Job that has a start time is immutable.
 
-        The last two are due for a suspended Job too; a mark keeps it "running" until all three are done.
+        The last two are due for a suspended Job too; a mark keeps it "running" until all three are done. The template
+        of a Job with active pods is immutable as well (Kubernetes 1.36). Those of a Job that runs on another cluster
+        end some time after this write, and until then its start time is brought home again, so both wait.
         """
         steps: list[StopStep] = []
         stopped = not self.is_suspended(job)
+        begun = at(job, (*ANNOTATIONS, names.STOPPING_ANNOTATION)) == "true"
         if stopped:
             job = put(self.suspend(job), (*ANNOTATIONS, names.STOPPING_ANNOTATION), "true")
             steps.append(StopStep(job))
+        if self.is_active(job) and self.managed_by(job) == names.MULTIKUEUE_CONTROLLER:
+            return Stop(tuple(steps), stopped and not begun, complete=False)
         if get(job, "status.startTime"):
             job = put(job, ("status", "startTime"), None)
             steps.append(StopStep(job, "status"))

@@ -483,3 +483,45 @@ def test_a_finished_copy_whose_job_seems_to_run_on_is_read_before_it_is_mirrored
     assert sync.unseen_end(group(checked("Ready"), {"w1": holding(done, running)})) == "w1"
     assert sync.unseen_end(group(checked("Ready"), {"w1": holding(done, complete)})) == ""
     assert sync.unseen_end(group(checked("Ready"), {"w1": holding(copy(), running)})) == ""
+
+
+# Pods that nobody tells of any more
+
+OWN_DISPATCH = replace(POLICY, dispatcher=CAPACITY_AWARE)
+
+
+def test_copy_evicted_by_its_worker_stays_until_this_cluster_evicts_too():
+    remote = copy(condition(names.EVICTED, "Deactivated"), spec={"active": False})
+    seen = group(
+        checked(names.CHECK_RETRY, clusterName="w1"), {"w1": holding(remote, job(origin="multikueue", active=3))}
+    )
+    assert sync.decide(seen, NOW) == []
+
+
+def running_here(**status):
+    found = job(suspend=False, **status)
+    return {**found, "metadata": {**found["metadata"], "uid": "job-uid"}}
+
+
+def test_pods_are_forgotten_once_an_evicted_workload_has_no_copy():
+    seen = group(checked(names.CHECK_PENDING, EVICTED), local_job=running_here(active=3), policy=OWN_DISPATCH)
+    forget = one(PatchObject, sync.decide(seen, NOW))
+    assert forget.after["status"] == {}
+
+
+def test_pods_of_a_cluster_out_of_contact_are_not_forgotten():
+    local = checked(names.CHECK_PENDING, EVICTED)
+    assert sync.decide(group(local, {"w1": NOW}, local_job=running_here(active=3), policy=OWN_DISPATCH), NOW) == []
+
+
+def test_pods_of_a_deleted_workload_go_with_its_copies():
+    local = checked(names.CHECK_READY, clusterName="w1")
+    seen = group(local, {"w1": holding(copy())}, local_job=running_here(active=3), deleted=True)
+    forget = one(PatchObject, sync.decide(seen, NOW))
+    assert forget.after["status"] == {}
+
+
+def test_new_job_of_the_old_name_keeps_its_status():
+    other = job(suspend=False, active=3)
+    seen = group(checked(names.CHECK_READY, clusterName="w1"), local_job=other, deleted=True)
+    assert not of(PatchObject, sync.decide(seen, NOW))

@@ -1,6 +1,7 @@
 """A job with its Workload: readiness, eviction, start."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from worker_agent.engine.intents import (
     ApplyStatus,
     DeleteObject,
     PatchObject,
+    RemoveFinalizer,
     RequeueAfter,
 )
 
@@ -181,3 +183,41 @@ def test_running_job_without_admission_is_stopped():
 
 def test_running_admitted_job_is_left_alone():
     assert decide(view(patched(decide(view(job(), admitted(job())))), admitted(job()))) == []
+
+
+# Jobs that run on another cluster
+
+
+def dispatched(**spec: Any) -> Document:
+    return job(suspend=False, managedBy=names.MULTIKUEUE_CONTROLLER, status={"active": 2}, **spec)
+
+
+def test_templates_wait_until_pods_elsewhere_have_ended():
+    intents = decide(view(dispatched(), admitted(job(), condition(names.EVICTED))))
+    (stop,) = of_type(intents, PatchObject)
+    assert stop.after["spec"]["suspend"]
+    assert stop.after["metadata"]["annotations"][names.STOPPING_ANNOTATION] == "true"
+
+
+def test_deleted_workload_is_kept_while_pods_run_elsewhere():
+    owned = admitted(job())
+    deleted = put(owned, ("metadata", "deletionTimestamp"), EARLIER)
+    assert not of_type(decide(view(dispatched(), deleted)), RemoveFinalizer)
+    ended = put(dispatched(), ("status", "active"), None)
+    assert of_type(decide(view(ended, deleted)), RemoveFinalizer)
+
+
+def test_edited_job_takes_its_workload_back_before_it_gets_another():
+    edited = dispatched(parallelism=4)
+    intents = decide(view(edited, admitted(job())))
+    assert of_type(intents, DeleteObject)
+    assert not of_type(intents, RemoveFinalizer)
+    assert ("DeletedWorkload", f"Deleted not matching Workload: ns/{workload(job())['metadata']['name']}") in events(
+        intents
+    )
+
+
+def test_workload_taken_back_is_not_deleted_again():
+    edited = put(dispatched(parallelism=4), ("metadata", "annotations", names.STOPPING_ANNOTATION), "true")
+    deleted = put(admitted(job()), ("metadata", "deletionTimestamp"), EARLIER)
+    assert decide(view(put(edited, ("spec", "suspend"), True), deleted)) == []
