@@ -161,7 +161,7 @@ def _list_answer(call: Call, metadata: Document, page: list[Stored]) -> Answer:
         table["metadata"] = metadata
         return json_answer(table)
     if call.form.kind == "partial":
-        items = [partial(document_of(resource, stored)) for stored in page]
+        items = [partial(document_of(resource, stored)) for stored in page] or None  # Go's nil slice
         return json_answer(
             {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata, "items": items}
         )

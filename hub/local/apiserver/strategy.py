@@ -70,6 +70,8 @@ def _only_status(resource: Resource, document: Document, old: Document) -> None:
 
 
 def _counted(resource: Resource, document: Document) -> object:
+    if resource.kind == "Deployment":
+        return document.get("spec"), document["metadata"].get("annotations")  # rollbacks are told by annotations
     if not resource.custom:
         return document.get(_COUNTED.get(resource.kind, "spec"))
     apart = {"metadata", "kind", "apiVersion", "status"} if resource.has_status else {"metadata", "kind", "apiVersion"}
@@ -153,7 +155,12 @@ def _new_service(call: Call, service: Document) -> None:
     service["spec"] = {**families, **spec, "clusterIP": address, "clusterIPs": [address]}
 
 
+def _new_stateful_set(_call: Call, document: Document) -> None:
+    document["status"] = {"replicas": 0, "availableReplicas": 0}  # fields without omitempty
+
+
 _NEW: dict[tuple[str, str], Callable[[Call, Document], None]] = {
+    ("apps", "StatefulSet"): _new_stateful_set,
     ("batch", "Job"): _new_job,
     ("", "Namespace"): _new_namespace,
     ("", "Pod"): pod_strategy.prepare_new,

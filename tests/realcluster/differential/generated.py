@@ -91,7 +91,9 @@ def _status(choice: random.Random, plural: str, name: str) -> Fields:
 
 def _delete(choice: random.Random, plural: str, name: str) -> Fields:
     """Dry, or held by a finalizer where there is one."""
-    query = choice.choice(["dryRun=All", "propagationPolicy=Background", ""])
+    query = choice.choice(
+        ["dryRun=All", "propagationPolicy=Background", "gracePeriodSeconds=0&propagationPolicy=Background"]
+    )
     return {"do": f"DELETE {plural}/{name}?{query}"}
 
 

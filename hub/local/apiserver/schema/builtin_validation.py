@@ -8,8 +8,7 @@ from hub.local.apiserver.schema.field_errors import FieldError
 from worker_agent.api.document import Document
 
 Check = Callable[[Document, Document | None, str], Iterator[FieldError]]
-LABEL_NAMED: Final = frozenset({"Namespace"})
-DNS1035_NAMED: Final = frozenset({"Service"})
+LABEL_NAMED: Final = frozenset({"Namespace", "Service"})
 PATH_NAMED: Final = frozenset({"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"})
 LARGEST_SECRET: Final = 1024 * 1024
 HIGHEST_PRIORITY: Final = 1_000_000_000
@@ -36,8 +35,6 @@ def name_rule(kind: str) -> object_meta.NameRule:
     """How objects of a kind may be named."""
     if kind in LABEL_NAMED:
         return name_rules.dns1123_label
-    if kind in DNS1035_NAMED:
-        return name_rules.dns1035_label
     return name_rules.path_segment if kind in PATH_NAMED else name_rules.dns1123_subdomain
 
 
@@ -101,7 +98,20 @@ SECRET_KEYS: Final = {
 def _config_map(document: Document, old: Document | None, _subresource: str) -> Iterator[FieldError]:
     fields = ("data", "binaryData")
     yield from _data_errors(document, fields)
+    for key in (document.get("data") or {}).keys() & (document.get("binaryData") or {}).keys():
+        yield field_errors.invalid(f"data[{key}]", key, "duplicate of key present in binaryData")
     yield from _immutable_data_errors(document, old, fields)
+
+
+def _runtime_class(document: Document, _old: Document | None, _subresource: str) -> Iterator[FieldError]:
+    if not document.get("handler"):
+        yield field_errors.required("handler")
+
+
+def _webhooks(document: Document, _old: Document | None, _subresource: str) -> Iterator[FieldError]:
+    for index, webhook in enumerate(document.get("webhooks") or ()):
+        if not webhook.get("sideEffects"):
+            yield field_errors.required(f"webhooks[{index}].sideEffects", "must specify one of None, NoneOnDryRun")
 
 
 def _priority_class(document: Document, old: Document | None, _subresource: str) -> Iterator[FieldError]:
@@ -188,6 +198,10 @@ def _workload_of(template_required: str) -> Check:
         if (spec.get("replicas") or 0) < 0:
             yield field_errors.invalid("spec.replicas", spec["replicas"], "must be greater than or equal to 0")
         yield from _selector_errors(spec, old)
+        strategy = spec.get("strategy") or {}
+        if strategy.get("type") == "Recreate" and strategy.get("rollingUpdate") is not None:
+            words = "may not be specified when strategy `type` is 'Recreate'"
+            yield field_errors.forbidden("spec.strategy.rollingUpdate", words)
         yield from pod_validation.template_errors(spec.get("template") or {}, "spec.template")
         policy = ((spec.get("template") or {}).get("spec") or {}).get("restartPolicy")
         if policy != template_required:
@@ -219,6 +233,9 @@ CHECKS: Final[dict[str, Check]] = {
     "PriorityClass": _priority_class,
     "Node": _node,
     "Lease": _lease,
+    "RuntimeClass": _runtime_class,
+    "MutatingWebhookConfiguration": _webhooks,
+    "ValidatingWebhookConfiguration": _webhooks,
     "Event": _event,
     "Deployment": _workload_of("Always"),
     "StatefulSet": _workload_of("Always"),

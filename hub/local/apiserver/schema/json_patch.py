@@ -1,5 +1,6 @@
 """JSON patch (RFC 6902), applied by the library ``jsonpatch``, with the real server's limits and status codes."""
 
+from types import MappingProxyType
 from typing import Any, Final
 
 import jsonpatch
@@ -8,6 +9,21 @@ from hub.local.apiserver.schema import defaulting, patch_error
 from worker_agent.api.document import Document
 
 MOST_OPERATIONS: Final = 10_000
+
+
+class _Replace(jsonpatch.ReplaceOperation):
+    """As the real server's library does it: ``replace`` of a field that an object does not have sets it."""
+
+    def apply(self, obj: Any) -> Any:
+        parent, name = self.pointer.to_last(obj)
+        if isinstance(parent, dict) and name is not None and name not in parent:
+            parent[name] = self.operation["value"]
+            return obj
+        return super().apply(obj)
+
+
+class _Patch(jsonpatch.JsonPatch):
+    operations = MappingProxyType({**jsonpatch.JsonPatch.operations, "replace": _Replace})
 
 
 def apply(document: Document, operations: Any) -> Document:
@@ -22,7 +38,7 @@ def apply(document: Document, operations: Any) -> Document:
         words = f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(operations)}"
         raise patch_error.PatchError(413, words)
     try:
-        patched = jsonpatch.JsonPatch(operations).apply(defaulting.copied(document), in_place=True)
+        patched = _Patch(operations).apply(defaulting.copied(document), in_place=True)
     except jsonpatch.JsonPatchTestFailed as problem:
         raise patch_error.unprocessable() from problem
     except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, KeyError, IndexError, TypeError) as problem:

@@ -6,12 +6,12 @@ UNPROCESSABLE: Final = "the server rejected our request due to an error in our r
 
 
 class PatchError(Exception):
-    """``status`` 400 means the patch is malformed, 422 that it does not fit the object."""
+    """``status`` 400 means the patch is malformed, 422 that it does not fit the object, 500 lacks a merge key."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
-        self.reason = "BadRequest" if status == 400 else "Invalid"
+        self.reason = {400: "BadRequest", 413: "RequestEntityTooLarge", 422: "Invalid"}.get(status, "")
         self.message = message
 
 

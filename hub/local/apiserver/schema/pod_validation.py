@@ -31,8 +31,8 @@ MUTABLE: Final = (
 def template_errors(template: Mapping[str, Any], path: str) -> Iterator[FieldError]:
     """Complaints about a pod template: its labels, annotations and spec."""
     metadata = template.get("metadata") or {}
-    yield from object_meta.label_errors(metadata.get("labels"), f"{path}.metadata.labels")
-    yield from object_meta.annotation_errors(metadata.get("annotations"), f"{path}.metadata.annotations")
+    yield from object_meta.label_errors(metadata.get("labels"), f"{path}.labels")
+    yield from object_meta.annotation_errors(metadata.get("annotations"), f"{path}.annotations")
     yield from spec_errors(template.get("spec") or {}, f"{path}.spec")
 
 
@@ -253,6 +253,7 @@ def update_errors(new: Document, old: Document) -> Iterator[FieldError]:
             words = f"only deletion is allowed, but found new scheduling gate '{name}'"
             yield field_errors.forbidden(f"spec.schedulingGates[{index}].name", words)
     yield from _toleration_update_errors(spec, before)
+    yield from _deadline_update_errors(spec.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds"))
     if _comparable(spec, before, bool(gates_before)) != _comparable(before, before, bool(gates_before)):
         yield field_errors.forbidden("spec", MUTABLE)
 
@@ -269,6 +270,17 @@ def _toleration_update_errors(spec: Mapping[str, Any], before: Mapping[str, Any]
     if any(plain(toleration) not in now for toleration in before.get("tolerations") or ()):
         words = "existing toleration can not be modified except its tolerationSeconds"
         yield field_errors.forbidden("spec.tolerations", words)
+
+
+def _deadline_update_errors(now: int | None, before: int | None) -> Iterator[FieldError]:
+    if before is None:
+        return
+    if now is None:
+        yield field_errors.invalid(
+            "spec.activeDeadlineSeconds", now, "must not update from a positive integer to nil value"
+        )
+    elif now > before:
+        yield field_errors.invalid("spec.activeDeadlineSeconds", now, "must be less than or equal to previous value")
 
 
 def _comparable(spec: Mapping[str, Any], before: Mapping[str, Any], gated: bool) -> dict[str, Any]:

@@ -153,7 +153,7 @@ def _apply_item_directives(original: list[Any], patch: list[Any], key: str) -> t
 
 def _key_of(item: Map, key: str) -> Any:
     if key not in item:
-        raise patch_error.bad_request(f"map: {_go_map(item)} does not contain declared merge key: {key}")
+        raise patch_error.PatchError(500, f"map: {_go_map(item)} does not contain declared merge key: {key}")
     return item[key]
 
 
