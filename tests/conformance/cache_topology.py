@@ -11,10 +11,10 @@ from worker_agent.engine.tas import balanced, driver, node_facts, workload_facts
 from worker_agent.engine.tas.ask import NO_REQUEST, PodDemand, PodSetAsk
 from worker_agent.engine.tas.balanced import Node as Domain
 from worker_agent.engine.tas.driver import Outcome
-from worker_agent.engine.tas.flavor_room import FlavorRoom, PlacedPods
+from worker_agent.engine.tas.flavor_room import FlavorRoom
+from worker_agent.engine.tas.placed_pods import PlacedPods
 from worker_agent.engine.tas.placer import Attempt
 from worker_agent.engine.tas.topology_assignment import TopologyAssignment, decode
-from worker_agent.engine.trial import Journal
 
 
 def find(case: Document) -> list[str]:
@@ -51,10 +51,10 @@ def _room(case: Document, overlapping: bool) -> FlavorRoom:
     for usage in case["priorFlavorUsage"] if siblings else case["priorOwnUsage"]:
         leaf = usage["values"][-1] if room.tree.hostname else ",".join(usage["values"])
         requests = {**usage["singlePodRequests"], PODS: 1}
-        room.use(PlacedPods("flavor", (leaf,), (usage["count"],), requests), 1, Journal())
+        room.count(PlacedPods("flavor", (leaf,), (usage["count"],), requests), 1)
     if siblings:
         for leaf, amounts in (case["aggregatedDomainUsages"] or {}).items():
-            room.use(PlacedPods("flavor", (leaf,), (1,), amounts), 1, Journal())
+            room.count(PlacedPods("flavor", (leaf,), (1,), amounts), 1)
     return room
 
 

@@ -9,6 +9,7 @@ from worker_agent.api.meta import Key
 from worker_agent.engine import hierarchy
 from worker_agent.engine.plan import Plan
 from worker_agent.engine.quota import QuotaNode
+from worker_agent.engine.tas import topology_assignment
 
 
 def run(case: Document) -> list[str]:
@@ -70,8 +71,17 @@ def _pod_set(pod_set: Document) -> Document:
         "flavors": pod_set.get("flavors", {}),
         "resourceUsage": usage,
         "count": pod_set["count"],
-        "topologyAssignment": pod_set.get("topologyAssignment"),
+        "topologyAssignment": _topology(pod_set.get("topologyAssignment")),
     }
+
+
+def _topology(document: Document | None) -> Document | None:
+    """As the recording has it, domain by domain."""
+    found = topology_assignment.decode(document)
+    if found is None:
+        return None
+    domains = [{"values": list(domain.values), "count": domain.pods} for domain in found.domains]
+    return {"levels": list(found.levels), "domains": domains}
 
 
 def _triples(expected: Document) -> set[tuple[str, str, str]]:

@@ -9,20 +9,27 @@ from worker_agent.engine.modes import PreemptionMode
 from worker_agent.engine.workload_info import PodSetRow, WorkloadRow
 
 
-def document(cluster_queue: str, assignment: Assignment) -> Document:
-    """``status.admission``; usage lists exactly the resources that have a flavor."""
+def document(cluster_queue: str, assignment: Assignment, by_prefix: bool = True) -> Document:
+    """``status.admission``; usage lists exactly the resources that have a flavor.
+
+    ``by_prefix``: places may be written in several slices where that is shorter.
+    """
     return {
         "clusterQueue": cluster_queue,
-        "podSetAssignments": [_pod_set_document(pod_set) for pod_set in assignment.pod_sets],
+        "podSetAssignments": [_pod_set_document(pod_set, by_prefix) for pod_set in assignment.pod_sets],
     }
 
 
-def _pod_set_document(pod_set: PodSetResult) -> Document:
+def _pod_set_document(pod_set: PodSetResult, by_prefix: bool) -> Document:
     result: Document = {"name": pod_set.name}
     if pod_set.flavors:
         result["flavors"] = {resource: choice.flavor for resource, choice in pod_set.flavors.items()}
         result["resourceUsage"] = resources.documents(pod_set.usage)
     result["count"] = pod_set.count
+    if pod_set.topology is not None:
+        result["topologyAssignment"] = pod_set.topology.document(by_prefix)
+    if pod_set.delayed:
+        result["delayedTopologyRequest"] = pod_set.delayed
     return result
 
 
@@ -33,12 +40,15 @@ def pod_set_rows(row: WorkloadRow, assignment: Assignment) -> list[PodSetRow]:
         result = by_name[pod_set.name]
         flavors = {resource: choice.flavor for resource, choice in result.flavors.items()}
         pod_set.assign(flavors, result.usage, result.count)
+        pod_set.place(result.topology, result.delayed)
     return list(row.pod_sets)
 
 
 def checks_satisfied(workload: Workload, queue: ClusterQueueRow, assignment: Assignment) -> bool:
     """Whether the reservation is an admission at once: all required checks are listed, and all listed are Ready."""
     listed = {check.name for check in workload.status.admission_checks or ()}
+    if any(pod_set.delayed == "Pending" and pod_set.topology is None for pod_set in assignment.pod_sets):
+        return False
     return queue.required_checks(assignment.flavors) <= listed and conditions.checks_ready(workload)
 
 

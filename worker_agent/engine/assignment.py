@@ -1,11 +1,13 @@
 """Assignment: which flavors a workload would get, how well they serve it, and why not better (spec/engine 8)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from worker_agent.engine.modes import FlavorMode, Mode, NoFitReason, PreemptionMode
 from worker_agent.engine.resources import Amounts, Requests
 from worker_agent.engine.scan import ScanState
+from worker_agent.engine.tas.ask import PodSetAsk
+from worker_agent.engine.tas.topology_assignment import TopologyAssignment
 
 
 class FlavorChoice:
@@ -34,7 +36,18 @@ class Attempt(NamedTuple):
 class PodSetResult:
     """What one pod set got. No flavors although it asks for something means that it does not fit."""
 
-    __slots__ = ("attempts", "count", "error", "failed", "flavors", "name", "reasons", "requests", "topology")
+    __slots__ = (
+        "attempts",
+        "count",
+        "delayed",
+        "error",
+        "failed",
+        "flavors",
+        "name",
+        "reasons",
+        "requests",
+        "topology",
+    )
 
     def __init__(self, name: str, count: int, requests: Requests) -> None:
         self.name = name
@@ -45,8 +58,10 @@ class PodSetResult:
         self.error = ""
         self.failed = False
         self.attempts: list[Attempt] = []
-        self.topology: object | None = None
-        """The placement, in its owner's form (TopologyAwareScheduling)."""
+        self.topology: TopologyAssignment | None = None
+        """Where the pods go, if a topology places them."""
+        self.delayed = ""
+        """``Pending`` while the place is found only after the checks, ``Ready`` afterwards."""
 
     @property
     def mode(self) -> Mode:
@@ -59,7 +74,7 @@ class PodSetResult:
     @property
     def usage(self) -> Requests:
         """What counts: the requests of the resources that have a flavor."""
-        return {resource: self.requests[resource] for resource in self.flavors}
+        return {resource: self.requests[resource] for resource in self.flavors if resource in self.requests}
 
     @property
     def no_fit_reason(self) -> NoFitReason:
@@ -81,7 +96,7 @@ class PodSetResult:
 class Assignment:
     """The result of one attempt. ``mode`` may be lowered or raised by placement and by the cycle."""
 
-    __slots__ = ("borrowing", "mode", "pod_sets", "scan", "usage")
+    __slots__ = ("asks", "borrowing", "mode", "pod_sets", "scan", "usage")
 
     def __init__(self, pod_sets: list[PodSetResult], usage: Amounts, borrowing: int, scan: ScanState) -> None:
         self.pod_sets = pod_sets
@@ -89,6 +104,8 @@ class Assignment:
         self.borrowing = borrowing
         """The highest level up to which any of its resources borrows."""
         self.scan = scan
+        self.asks: Mapping[str, Sequence[PodSetAsk]] = {}
+        """What it asks of topologies, by flavor."""
         self.mode: Mode = min((pod_set.mode for pod_set in pod_sets), default=Mode.NO_FIT)
 
     @property

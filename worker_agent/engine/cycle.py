@@ -18,7 +18,8 @@ from worker_agent.engine.preemption import victims
 from worker_agent.engine.preemption.search import PreemptionSearch
 from worker_agent.engine.processing import Processing
 from worker_agent.engine.state import ClusterState
-from worker_agent.engine.tas.placement import NO_PLACEMENT, Placement
+from worker_agent.engine.tas.placement import Placement
+from worker_agent.engine.tas.topology_placement import TopologyPlacement
 
 
 def run_cycle(
@@ -27,7 +28,7 @@ def run_cycle(
     policy: Policy,
     now: datetime,
     search: PreemptionSearch | None = None,
-    placement: Placement = NO_PLACEMENT,
+    placement: Placement | None = None,
 ) -> Plan:
     """Decide for each head whether it runs now. Admissions are assumed in ``state``, all other heads requeued.
 
@@ -35,7 +36,7 @@ def run_cycle(
     """
     state.cycle += 1
     instant = timestamps.micros(now)
-    consulted = Search(search or victims.search_of(policy), placement)
+    consulted = Search(search or victims.search_of(policy), placement or TopologyPlacement(state))
     entries = [_entry(head, state) for head in heads]
     for entry in entries:
         nomination.nominate(entry, state, consulted, state.cycle, instant)

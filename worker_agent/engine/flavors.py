@@ -19,7 +19,7 @@ from worker_agent.engine.queue_state import QueueState
 from worker_agent.engine.resources import PODS, Amounts, FlavorResource, Requests
 from worker_agent.engine.scan import EXHAUSTED, ScanState
 from worker_agent.engine.slice_replacement import Replaced
-from worker_agent.engine.tas.placement import Placement
+from worker_agent.engine.tas.placement import Placement, asks_for_topology
 from worker_agent.engine.workload_info import PodSetRow, WorkloadRow
 
 Nominated = Sequence[Mapping[str, str]]
@@ -93,7 +93,8 @@ class _Assigner:
         scan = ScanState(tried, self.queue.node.generation, self.request.cycle, self.request.row.hash)
         assignment = Assignment(results, self.usage, self.borrowing, scan)
         if self.request.policy.topology_aware and assignment.mode is not modes.Mode.NO_FIT:
-            self.request.placement.place(self.request.preemptor, assignment)
+            replaced = self.request.replaced.row if self.request.replaced is not None else None
+            self.request.placement.place(self.request.preemptor, assignment, replaced)
         return assignment
 
     def _assign_group(self, members: list[int]) -> bool:
@@ -111,7 +112,19 @@ class _Assigner:
                 if resource in result.requests:
                     self._take(result, resource, choice)
         self._give_back_replaced(members, found or {})
+        self._share_topology(members, found or {})
         return found is not None
+
+    def _share_topology(self, members: list[int], found: Mapping[str, FlavorChoice]) -> None:
+        """A pod set that asks for no covered resource follows its group to the nodes."""
+        request = self.request
+        if not request.policy.topology_aware or len(members) < 2:
+            return
+        flavors = request.state.catalog.flavors
+        for index in members:
+            pod_set, result = request.row.pod_sets[index], self.results[index]
+            if not result.flavors and asks_for_topology(pod_set, self.queue, flavors):
+                result.flavors = {r: c for r, c in found.items() if c.flavor in flavors and flavors[c.flavor].topology}
 
     def _take(self, result: PodSetResult, resource: str, choice: FlavorChoice) -> None:
         result.flavors[resource] = choice
@@ -224,7 +237,7 @@ class _GroupScan:
         """Why a flavor is passed over without a look at it; empty when it is not."""
         nominated = self.request.nominated
         if nominated is not None:
-            only = nominated[self.first].get(resource) if self.first < len(nominated) else None
+            only = next((nominated[i][resource] for i in self.members if resource in nominated[i]), None)
             if flavor != only:
                 return f"as it is not found in the nomination mapping for resource {resource}"
         if self.allowed is not None and flavor not in self.allowed:

@@ -150,8 +150,16 @@ def _attempt(request: FlavorRequest, counts: Sequence[int] | None) -> Found:
     own = [] if old is None else [Target(old, "")]
     if assignment.mode is not Mode.PREEMPT:
         return Found(assignment, own if assignment.mode is Mode.FIT else [])
-    targets = [target for target in request.search.targets(request.preemptor, assignment) if target.row is not old]
-    return Found(assignment, own + targets if targets else [])
+    preemptor = request.preemptor
+    if not assignment.asks:
+        found = request.search.targets(preemptor, assignment)
+    else:
+        found = request.search.targets(preemptor, assignment, lambda: request.placement.has_room(preemptor, assignment))
+    targets = [target for target in found if target.row is not old]
+    if targets:
+        targets = own + targets
+    request.placement.reserve(preemptor, assignment, targets)
+    return Found(assignment, targets)
 
 
 def _probe(request: FlavorRequest, counts: Sequence[int]) -> Found | None:

@@ -23,12 +23,14 @@ from worker_agent.engine.resources import Requests
 class PodShape:
     """Immutable. ``requests`` are one pod's, ``digest`` is equal for templates that no decision can tell apart."""
 
-    __slots__ = ("__weakref__", "digest", "flawless", "pod", "requests", "spec")
+    __slots__ = ("__weakref__", "digest", "flawless", "pod", "pod_requests", "requests", "spec")
 
     def __init__(self, spec: PodSpec, pod: PodRequests, requests: Requests, limits: LimitSummary) -> None:
         self.spec = spec
         self.pod = pod
         self.requests = requests
+        self.pod_requests = pod_requests.rounded(pod.effective())
+        """What nodes see of it: nothing left out, nothing transformed."""
         self.digest = _digest(spec, pod)
         self.flawless = not limit_ranges.above_limits(pod, "") and not limits.violations(pod, "")
 

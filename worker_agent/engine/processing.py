@@ -18,6 +18,7 @@ from worker_agent.engine.quota import NO_QUOTA
 from worker_agent.engine.requeue_reason import RequeueReason
 from worker_agent.engine.resources import Amounts
 from worker_agent.engine.state import ClusterState
+from worker_agent.engine.tas.topology_placement import net_usage
 from worker_agent.engine.workload_info import WorkloadRow
 
 OVERLAP_DEFERRED = (
@@ -75,7 +76,7 @@ class Processing:
         elif assignment.mode is Mode.DEFERRED_FIT:
             entry.scan = None
             entry.refuse(OVERLAP_DEFERRED, names.WAITING_FOR_PREEMPTED_WORKLOADS, RequeueReason.PENDING_PREEMPTION)
-            self._state.add_usage(queue, assignment.usage)
+            self._use(entry, queue, assignment, assignment.usage)
         elif self._overlaps(entry.targets):
             self._skip(entry, OVERLAP, preemptor=True)
         elif not self._fits(entry, queue, assignment):
@@ -149,13 +150,18 @@ class Processing:
         nomination.settle(entry, found)
         return found.assignment
 
+    def _use(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment, usage: Amounts) -> None:
+        """Take quota and places from the entries that follow."""
+        self._state.add_usage(queue, usage)
+        self._state.topology.try_use(net_usage(entry.row, assignment), 1)
+
     # -- outcomes --------------------------------------------------------------------------------------------------
 
     def _wait_without_targets(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> None:
         entry.refuse(entry.message, names.WAITING_FOR_QUOTA, RequeueReason.PREEMPTION_NO_CANDIDATES)
         pushes_ahead = self._policy.prioritize_preemptors and entry.is_preemptor
         if queue.reclaim_within_cohort != "Any" or pushes_ahead:
-            self._state.add_usage(queue, capacity_to_reserve(queue, assignment))
+            self._use(entry, queue, assignment, capacity_to_reserve(queue, assignment))
 
     def _skip(self, entry: Entry, message: str, preemptor: bool) -> None:
         self._pass_over(entry, message, names.WAITING_FOR_QUOTA)
@@ -172,7 +178,7 @@ class Processing:
     def _take_room(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> None:
         for target in entry.targets:
             self._claimed[target.row.key] = target.row
-        self._state.add_usage(queue, assignment.usage)
+        self._use(entry, queue, assignment, assignment.usage)
         if assignment.mode is Mode.PREEMPT:
             self._preempt(entry, queue)
         elif self._policy.block_admission and self._unready and not entry.second_pass:
@@ -234,7 +240,7 @@ class Processing:
         step = Admit(
             entry.row.key,
             queue.name,
-            admission.document(queue.name, assignment),
+            admission.document(queue.name, assignment, self._policy.topology.encode_by_prefix),
             admitted,
             names.QUOTA_RESERVED,
             f"Quota reserved in ClusterQueue {queue.name}",

@@ -24,6 +24,7 @@ from worker_agent.engine.pending import PendingQueue, UsageOf
 from worker_agent.engine.pod_shape import ShapeSource
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.resources import Amounts
+from worker_agent.engine.tas.topology_room import TopologyRoom
 from worker_agent.engine.trial import Journal
 from worker_agent.engine.usage_history_book import UsageBook
 from worker_agent.engine.wakeups import Wakeups
@@ -47,6 +48,7 @@ class QueueState:
         """Of LocalQueues, with admission fair sharing."""
         if policy.admission_fair_sharing is not None:
             self.usage_book = UsageBook(policy.admission_fair_sharing, self.local_queues, self.cluster_queues)
+        self.topology = TopologyRoom(self.catalog, self.journal, policy.topology.overlapping_flavors)
         self._activities: dict[str, Activity] = {}
         self._changed: set[str] = set()
 
@@ -104,12 +106,14 @@ class QueueState:
         queue = self.cluster_queues[row.reserved_in]
         self.journal.drop(queue.reservations, row.key)
         quota.remove_all(queue.node, row.usage, self.journal)
+        self.topology.try_use(row.placed, -1)
 
     def restore_reservation(self, row: WorkloadRow) -> None:
         """Inside a trial: undo ``remove_reservation``."""
         queue = self.cluster_queues[row.reserved_in]
         self.journal.put(queue.reservations, row.key, row)
         quota.add_all(queue.node, row.usage, self.journal)
+        self.topology.try_use(row.placed, 1)
 
     # -- objects ---------------------------------------------------------------------------------------------------
 
@@ -136,12 +140,15 @@ class QueueState:
         name = view.metadata.name
         old = self.catalog.flavors.get(name)
         row = self.catalog.flavors[name] = FlavorRow(view)
+        if old is None or old.topology != row.topology or not old.same_nodes(row):
+            self.topology.configuration_changed()
         self._refresh(self.catalog.users(name))
         if old is not None and not old.same_nodes(row):
             self._note_all(self.catalog.users(name))
 
     def delete_resource_flavor(self, name: str) -> None:
         if self.catalog.flavors.pop(name, None) is not None:
+            self.topology.configuration_changed()
             self._refresh(self.catalog.users(name))
 
     def put_admission_check(self, view: AdmissionCheck) -> None:
@@ -154,14 +161,18 @@ class QueueState:
 
     def put_topology(self, view: Topology) -> None:
         name = view.metadata.name
-        created = name not in self.catalog.topologies
+        old = self.catalog.topologies.get(name)
+        created = old is None or old.spec != view.spec
         self.catalog.topologies[name] = view
+        if created:
+            self.topology.configuration_changed()
         self._refresh(self.catalog.users_of_topology(name))
         if created:
             self._note_all(self.catalog.users_of_topology(name))
 
     def delete_topology(self, name: str) -> None:
         if self.catalog.topologies.pop(name, None) is not None:
+            self.topology.configuration_changed()
             self._refresh(self.catalog.users_of_topology(name))
 
     def put_namespace(self, view: Namespace) -> None:

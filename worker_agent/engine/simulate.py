@@ -34,7 +34,8 @@ from worker_agent.engine.preemption import victims
 from worker_agent.engine.preemption.search import PreemptionSearch
 from worker_agent.engine.resources import Requests
 from worker_agent.engine.state import ClusterState
-from worker_agent.engine.tas.placement import NO_PLACEMENT, Placement
+from worker_agent.engine.tas.placement import Placement
+from worker_agent.engine.tas.topology_placement import TopologyPlacement, usage
 from worker_agent.engine.workload_info import UNKNOWN_HASH, WorkloadRow
 
 PLAYED_OUT: Final = 64
@@ -82,7 +83,7 @@ def would_admit(
     policy: Policy,
     now: datetime,
     search: PreemptionSearch | None = None,
-    placement: Placement = NO_PLACEMENT,
+    placement: Placement | None = None,
 ) -> Verdict:
     """The verdict on a workload if it were (or is) pending in its LocalQueue now. ``state`` is left as it was."""
     row = workload_info.build(workload, state.shapes)
@@ -102,7 +103,11 @@ def would_admit(
     if refused is not None:
         return _impossible(names.MISCONFIGURED, refused.message)
     return _Question(
-        state, queue, row, Search(search or victims.search_of(policy), placement), timestamps.micros(now)
+        state,
+        queue,
+        row,
+        Search(search or victims.search_of(policy), placement or TopologyPlacement(state)),
+        timestamps.micros(now),
     ).answer()
 
 
@@ -175,6 +180,7 @@ class _Question:
         if found.assignment.mode is not Mode.FIT:
             return False
         self._state.add_usage(self._queue, found.assignment.usage)
+        self._state.topology.try_use(usage(row, found.assignment), 1)
         return True
 
     # -- verdicts --------------------------------------------------------------------------------------------------

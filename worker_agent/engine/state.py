@@ -79,6 +79,7 @@ class ClusterState(QueueState):
             return
         for reservation in list(row.reservations.values()):
             quota.remove_all(row.node, reservation.usage, self.journal)
+            self.topology.release(reservation.key, reservation.placed)
             self._homeless.setdefault(name, {})[reservation.key] = None
         for waiting in self.pending.pop(name).waiting().rows():
             waiting.queued_in = ""
@@ -107,6 +108,7 @@ class ClusterState(QueueState):
             reservation = self.rows[key]
             row.hold(reservation, reservation.phase == Phase.ADMITTED)
             quota.add_all(row.node, reservation.usage, self.journal)
+            self.topology.hold(reservation.key, reservation.placed)
         for queue in self.local_queues.values():
             if queue.cluster_queue == row.name:
                 self._offer_all(queue.key)
@@ -315,6 +317,7 @@ class ClusterState(QueueState):
         row.reserved_in = queue
         row.pod_sets = tuple(pod_sets)
         row.usage = workload_info.usage_of(row.pod_sets)
+        row.placed = workload_info.placed_by(row.pod_sets)
         self._know(row)
         self._hold(row)
         if self.usage_book is not None:
@@ -368,6 +371,7 @@ class ClusterState(QueueState):
         self._changed.add(queue.name)
         queue.hold(row, row.phase == Phase.ADMITTED)
         quota.add_all(queue.node, row.usage, self.journal)
+        self.topology.hold(row.key, row.placed)
 
     def _release(self, row: WorkloadRow) -> None:
         self.unready.pop(row.key, None)
@@ -378,6 +382,7 @@ class ClusterState(QueueState):
         self._changed.add(queue.name)
         queue.release(row, row.phase == Phase.ADMITTED)
         quota.remove_all(queue.node, row.usage, self.journal)
+        self.topology.release(row.key, row.placed)
         # What is given back may be what a stopped flavor scan waited for.
         queue.node.generation += 1
 

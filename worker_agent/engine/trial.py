@@ -6,9 +6,19 @@ takes milliseconds. Trials nest. Outside of a trial nothing is recorded and chan
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 _ABSENT: Final = object()
+
+
+class Table(Protocol):
+    """What a journal can undo: a dict, or something that behaves like one."""
+
+    def __contains__(self, key: Any, /) -> bool: ...
+    def __getitem__(self, key: Any, /) -> Any: ...
+    def __setitem__(self, key: Any, value: Any, /) -> None: ...
+    def __delitem__(self, key: Any, /) -> None: ...
+    def get(self, key: Any, default: Any = None, /) -> Any: ...
 
 
 class Journal:
@@ -17,7 +27,7 @@ class Journal:
     __slots__ = ("_changes", "_depth", "_entries", "version")
 
     def __init__(self) -> None:
-        self._entries: list[tuple[dict[Any, Any], Any, Any]] = []
+        self._entries: list[tuple[Table, Any, Any]] = []
         self._depth = 0
         self._changes = 0
         self.version = 0
@@ -27,14 +37,14 @@ class Journal:
     def active(self) -> bool:
         return self._depth > 0
 
-    def put(self, table: dict[Any, Any], key: Any, value: Any) -> None:
+    def put(self, table: Table, key: Any, value: Any) -> None:
         if self._depth:
             self._entries.append((table, key, table.get(key, _ABSENT)))
         self._changes += 1
         self.version = self._changes
         table[key] = value
 
-    def drop(self, table: dict[Any, Any], key: Any) -> None:
+    def drop(self, table: Table, key: Any) -> None:
         """Take a key out; one that is not there is fine."""
         if key in table:
             if self._depth:

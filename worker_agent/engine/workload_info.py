@@ -4,6 +4,7 @@ Rows are built once per change of the object and then only read; the object's ty
 ints, already multiplied by the number of pods.
 """
 
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Any, Final
 
@@ -18,6 +19,9 @@ from worker_agent.engine.pod_shape import PodShape, ShapeSource
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.resources import Amounts, Requests
 from worker_agent.engine.scan import ScanState
+from worker_agent.engine.tas import placed_pods, topology_assignment
+from worker_agent.engine.tas.placed_pods import PlacedPods
+from worker_agent.engine.tas.topology_assignment import TopologyAssignment
 
 UNKNOWN_HASH: Final = "unknown"
 """A scheduling hash that is equal to none, not even itself."""
@@ -26,7 +30,17 @@ UNKNOWN_HASH: Final = "unknown"
 class PodSetRow:
     """One pod set: ``count`` pods (after reclaim) that together ask for ``requests``."""
 
-    __slots__ = ("count", "flavors", "min_count", "name", "requests", "shape", "topology_request")
+    __slots__ = (
+        "count",
+        "delayed",
+        "flavors",
+        "min_count",
+        "name",
+        "requests",
+        "shape",
+        "topology",
+        "topology_request",
+    )
 
     def __init__(self, pod_set: PodSet, shape: PodShape, count: int) -> None:
         self.name: str = pod_set.name
@@ -37,6 +51,19 @@ class PodSetRow:
         self.requests: Requests = {name: resources.times(amount, count) for name, amount in shape.requests.items()}
         self.flavors: dict[str, str] = {}
         """Resource -> flavor, once quota is reserved."""
+        self.topology: TopologyAssignment | None = None
+        """Where its pods run, if a topology placed them."""
+        self.delayed = ""
+        """Whether the place is found after the checks: Pending, Ready or nothing."""
+
+    def place(self, topology: TopologyAssignment | None, delayed: str) -> None:
+        self.topology, self.delayed = topology, delayed
+
+    def placed(self, topology: TopologyAssignment, flavors: Iterable[str]) -> Iterator[PlacedPods]:
+        """What its pods take in these places, once per flavor."""
+        requests = placed_pods.with_pod(self.shape.pod_requests)
+        for flavor in sorted(flavors):
+            yield placed_pods.of(flavor, topology, requests, self.name)
 
     def assign(self, flavors: dict[str, str], requests: Requests, count: int) -> None:
         """Put an admission's figures in place of the template's."""
@@ -63,6 +90,7 @@ class WorkloadRow:
         "observed",
         "order_time",
         "phase",
+        "placed",
         "pod_sets",
         "priority",
         "problem",
@@ -99,6 +127,8 @@ class WorkloadRow:
         self.queued_in = ""
         """ClusterQueue in whose pending queue it waits."""
         self.usage: Amounts = {}
+        self.placed: tuple[PlacedPods, ...] = ()
+        """What its pods take in the places it holds."""
         self.pod_sets: tuple[PodSetRow, ...] = ()
         self.hash: str = UNKNOWN_HASH
         self.scan: ScanState | None = None
@@ -169,7 +199,10 @@ def reserve(row: WorkloadRow, admission: Admission, reclaimed: dict[str, int]) -
         if assignment is not None:
             left = max(0, spec_counts[pod_set.name] - reclaimed.get(pod_set.name, 0))
             _assign(pod_set, assignment, spec_counts[pod_set.name], left)
+            place = topology_assignment.of_view(assignment.topology_assignment)
+            pod_set.place(place, assignment.delayed_topology_request or "")
     row.usage = usage_of(row.pod_sets)
+    row.placed = placed_by(row.pod_sets)
 
 
 def _assign(pod_set: PodSetRow, assignment: PodSetAssignment, spec_count: int, left: int) -> None:
@@ -190,6 +223,16 @@ def usage_of(pod_sets: tuple[PodSetRow, ...]) -> Amounts:
             fr = (flavor, resource)
             usage[fr] = resources.plus(usage.get(fr, 0), pod_set.requests.get(resource, 0))
     return usage
+
+
+def placed_by(pod_sets: Iterable[PodSetRow]) -> tuple[PlacedPods, ...]:
+    """What the pods take where a topology placed them."""
+    return tuple(
+        pods
+        for pod_set in pod_sets
+        if pod_set.topology is not None
+        for pods in pod_set.placed(pod_set.topology, set(pod_set.flavors.values()))
+    )
 
 
 def scheduling_hash(row: WorkloadRow, policy: Policy) -> str:

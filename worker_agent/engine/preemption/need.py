@@ -45,7 +45,7 @@ def of_resource(queue: ClusterQueueRow, fr: FlavorResource, amount: int) -> Need
     return Need(queue, frozenset((fr,)), {fr: amount})
 
 
-def of_assignment(queue: ClusterQueueRow, assignment: Assignment) -> Need:
+def of_assignment(queue: ClusterQueueRow, assignment: Assignment, placed: Callable[[], bool] | None = None) -> Need:
     """What a whole assignment asks for. The implicit pods count only when the cycle checks the room again."""
     usage = {fr: amount for fr, amount in assignment.usage.items() if amount and fr[1] != PODS}
-    return Need(queue, frozenset(assignment.needing_preemption()), usage)
+    return Need(queue, frozenset(assignment.needing_preemption()), usage, placed)

@@ -4,6 +4,7 @@
 implementation.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
@@ -44,15 +45,22 @@ class PreemptionSearch(Protocol):
     def simulate(self, preemptor: Preemptor, fr: FlavorResource, amount: int, level: int) -> Simulation:
         """Could victims make room for ``amount`` of this one FlavorResource? ``level``: borrowing without victims."""
 
-    def targets(self, preemptor: Preemptor, assignment: Assignment) -> list[Target]:
-        """The victims that make the whole assignment fit; none when it cannot be made to fit."""
+    def targets(
+        self, preemptor: Preemptor, assignment: Assignment, placed: Callable[[], bool] | None = None
+    ) -> list[Target]:
+        """The victims that make the whole assignment fit; none when it cannot be made to fit.
+
+        ``placed``: whether its pods find their nodes too, on the state as it is then.
+        """
 
 
 class NoPreemption:
     def simulate(self, preemptor: Preemptor, fr: FlavorResource, amount: int, level: int) -> Simulation:
         return Simulation(PreemptionMode.NO_CANDIDATES, level)
 
-    def targets(self, preemptor: Preemptor, assignment: Assignment) -> list[Target]:
+    def targets(
+        self, preemptor: Preemptor, assignment: Assignment, placed: Callable[[], bool] | None = None
+    ) -> list[Target]:
         return []
 
 

@@ -39,10 +39,15 @@ class VictimSearch:
         inside = any(target.row.reserved_in == preemptor.queue.name for target in targets)
         return Simulation(PreemptionMode.PREEMPT if inside else PreemptionMode.RECLAIM, level)
 
-    def targets(self, preemptor: Preemptor, assignment: Assignment) -> list[Target]:
-        return list(self._victims(preemptor, need.of_assignment(preemptor.queue, assignment)))
+    def targets(
+        self, preemptor: Preemptor, assignment: Assignment, placed: Callable[[], bool] | None = None
+    ) -> list[Target]:
+        return list(self._victims(preemptor, need.of_assignment(preemptor.queue, assignment, placed)))
 
     def _victims(self, preemptor: Preemptor, wanted: Need) -> list[Target]:
+        if wanted.placed is not None:
+            # How many pods ask for which nodes is not told by the amounts.
+            return self._rule(preemptor, wanted)
         asked = (
             preemptor.state.journal.version,
             preemptor.queue.name,

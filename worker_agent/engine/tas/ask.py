@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from worker_agent.api.pod import NodeAffinity, Toleration
 from worker_agent.api.workload import PodSetTopologyRequest
-from worker_agent.engine.resources import PODS, Requests
+from worker_agent.engine.resources import Requests
+from worker_agent.engine.tas import placed_pods
 from worker_agent.engine.tas.topology_assignment import TopologyAssignment
 from worker_agent.engine.tas.tree import TopologyTree
 
@@ -51,7 +52,7 @@ class PodSetAsk:
     @property
     def with_pod(self) -> Requests:
         """One pod's requests, itself counted."""
-        return {**self.requests, PODS: self.requests.get(PODS, 0) + 1}
+        return placed_pods.with_pod(self.requests)
 
 
 def layers(request: PodSetTopologyRequest) -> list[Layer]:

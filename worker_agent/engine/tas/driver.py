@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from worker_agent.engine.tas import elastic, placer, replacement
+from worker_agent.engine.tas import elastic, placed_pods, placer, replacement
 from worker_agent.engine.tas.ask import PodSetAsk
-from worker_agent.engine.tas.elastic import placed
 from worker_agent.engine.tas.flavor_room import FlavorRoom
 from worker_agent.engine.tas.placer import Attempt, Refused
 from worker_agent.engine.tas.topology_assignment import TopologyAssignment
@@ -84,7 +83,7 @@ def _settle(
     outcomes: dict[str, Outcome],
 ) -> None:
     outcomes[ask.name] = Outcome(found)
-    attempt.assumed.append(placed(room, _new_part(found, ask, extends), ask.with_pod))
+    attempt.assumed.append(placed_pods.of(room.name, _new_part(found, ask, extends), ask.with_pod))
 
 
 def _new_part(assignment: TopologyAssignment, ask: PodSetAsk, extends: bool) -> TopologyAssignment:
@@ -116,5 +115,5 @@ def _replace(
             outcomes[ask.name] = Outcome(None, str(refused))
             return False
         outcomes[ask.name] = Outcome(found)
-        attempt.assumed.append(placed(room, new, ask.with_pod))
+        attempt.assumed.append(placed_pods.of(room.name, new, ask.with_pod))
     return True

@@ -2,10 +2,9 @@
 
 from dataclasses import replace
 
-from worker_agent.engine.resources import Requests
-from worker_agent.engine.tas import placer
+from worker_agent.engine.tas import placed_pods, placer
 from worker_agent.engine.tas.ask import PodSetAsk
-from worker_agent.engine.tas.flavor_room import FlavorRoom, PlacedPods
+from worker_agent.engine.tas.flavor_room import FlavorRoom
 from worker_agent.engine.tas.placer import Attempt
 from worker_agent.engine.tas.replacement import full_path
 from worker_agent.engine.tas.topology_assignment import TopologyAssignment
@@ -34,16 +33,9 @@ def extend(room: FlavorRoom, workers: PodSetAsk, leader: PodSetAsk | None, attem
         if leader is not None and led is None:
             return placer.place(room, workers, leader, attempt)
         return previous.first(workers.count), led
-    attempt.assumed.append(placed(room, previous, workers.with_pod))
+    attempt.assumed.append(placed_pods.of(room.name, previous, workers.with_pod))
     if leader is not None and led is not None:
-        attempt.assumed.append(placed(room, led, leader.with_pod))
+        attempt.assumed.append(placed_pods.of(room.name, led, leader.with_pod))
     more = replace(workers, count=workers.count - previous.pods)
     found, found_led = placer.place(room, more, leader if led is None else None, attempt)
     return previous.merged(found, lambda values: full_path(room.tree, values)), led or found_led
-
-
-def placed(room: FlavorRoom, assignment: TopologyAssignment, requests: Requests) -> PlacedPods:
-    """An assignment as usage of a flavor's nodes."""
-    tree = room.tree
-    leaves = tuple(values[-1] if tree.hostname else ",".join(values) for values, _ in assignment.domains)
-    return PlacedPods(room.name, leaves, tuple(domain.pods for domain in assignment.domains), requests)

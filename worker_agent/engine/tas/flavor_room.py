@@ -15,6 +15,7 @@ from worker_agent.engine.resources import PODS, Requests
 from worker_agent.engine.tas import feasibility
 from worker_agent.engine.tas.ask import PodDemand
 from worker_agent.engine.tas.feasibility import EVERYWHERE, HostKinds, Verdict
+from worker_agent.engine.tas.placed_pods import PlacedPods
 from worker_agent.engine.tas.tree import Ints, Path, TopologyTree
 from worker_agent.engine.trial import Journal
 
@@ -28,15 +29,6 @@ class NodeFacts(NamedTuple):
     free: Requests
 
 
-class PlacedPods(NamedTuple):
-    """Pods of one pod set on nodes of one flavor: ``counts`` per leaf; ``requests`` are one pod's, itself counted."""
-
-    flavor: str
-    leaves: tuple[str, ...]
-    counts: tuple[int, ...]
-    requests: Requests
-
-
 class _Cells:
     """``left`` as a table of the journal: a key is a block of cells, its value what they hold."""
 
@@ -45,9 +37,18 @@ class _Cells:
     def __init__(self, matrix: Ints) -> None:
         self.matrix = matrix
 
+    def __contains__(self, block: object) -> bool:
+        return True
+
     def get(self, block: tuple[Ints, Ints], default: object = None) -> Ints:
         found: Ints = self.matrix[block]
         return found
+
+    def __getitem__(self, block: tuple[Ints, Ints]) -> Ints:
+        return self.get(block)
+
+    def __delitem__(self, block: tuple[Ints, Ints]) -> None:
+        """A cell always holds something."""
 
     def __setitem__(self, block: tuple[Ints, Ints], value: Ints) -> None:
         self.matrix[block] = value
@@ -95,39 +96,45 @@ class FlavorRoom:
 
     # -- nodes -----------------------------------------------------------------------------------------------------
 
-    def update(self, node: NodeFacts) -> bool:
-        """Take over other amounts of a known node. False when the change is of another kind: then build anew."""
-        leaf = self._leaf_of_node.get(node.name)
-        if leaf is None or any(resource not in self.resources for resource in node.free):
-            return False
+    def follow(self, name: str, node: NodeFacts | None) -> bool:
+        """Take over what became of a node; None when it is not one of the flavor's now.
+
+        False when the set of nodes, or what sets them apart, changed: then the room has to be built anew.
+        """
+        leaf = self._leaf_of_node.get(name)
+        if leaf is None or node is None:
+            return leaf is None and node is None
         members = self._hosts[leaf]
-        place = next(i for i, member in enumerate(members) if member.name == node.name)
+        place = next(i for i, member in enumerate(members) if member.name == name)
         old = members[place]
-        if old.labels != node.labels or old.taints != node.taints:
+        if old.labels != node.labels or old.taints != node.taints or not node.free.keys() <= self.resources.keys():
             return False
         members[place] = node
         for resource in old.free.keys() | node.free.keys():
             grown = node.free.get(resource, 0) - old.free.get(resource, 0)
             self.free[self.resources[resource], leaf] += grown
-            self._cells.matrix[self.resources[resource], leaf] += grown
+            self.left[self.resources[resource], leaf] += grown
         return True
-
-    def knows(self, node: str) -> bool:
-        return node in self._leaf_of_node
 
     # -- usage -----------------------------------------------------------------------------------------------------
 
+    def count(self, pods: PlacedPods, sign: int) -> None:
+        """Count placed pods for good (or with ``sign`` -1 no longer). Leaves that do not exist count for nothing."""
+        block, taken = self._cells_of(pods)
+        self.left[block] -= sign * taken
+
     def use(self, pods: PlacedPods, sign: int, journal: Journal) -> None:
-        """Count placed pods (or take them out with ``sign`` -1). Leaves that do not exist count for nothing."""
+        """The same inside a trial."""
+        block, taken = self._cells_of(pods)
+        journal.put(self._cells, block, self.left[block] - sign * taken)
+
+    def _cells_of(self, pods: PlacedPods) -> tuple[tuple[Ints, Ints], Ints]:
+        """(rows and columns of ``left``, amounts)."""
         places, leaves = self.tree.leaves_of(pods.leaves)
         asked = [(self.resources[r], amount) for r, amount in pods.requests.items() if amount and r in self.resources]
-        if not places or not asked:
-            return
-        rows = np.array([row for row, _ in asked])[:, None]
+        rows = np.array([row for row, _ in asked], dtype=np.int64)[:, None]
         counts = np.array([pods.counts[place] for place in places], dtype=np.int64)
-        block = (rows, leaves)
-        taken = np.array([amount for _, amount in asked], dtype=np.int64)[:, None] * counts
-        journal.put(self._cells, block, self._cells.matrix[block] - sign * taken)  # type: ignore[arg-type]
+        return (rows, leaves), np.array([amount for _, amount in asked], dtype=np.int64)[:, None] * counts
 
     def holds(self, pods: PlacedPods) -> bool:
         """Whether each leaf exists and has room for its pods, by everything but the number of pods (spec/tas 13.3)."""

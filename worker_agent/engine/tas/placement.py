@@ -4,15 +4,15 @@
 without one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
 from worker_agent.api.workload import PodSetTopologyRequest
 from worker_agent.engine.assignment import Assignment
 from worker_agent.engine.cluster_queue import ClusterQueueRow
 from worker_agent.engine.flavor_row import FlavorRow
-from worker_agent.engine.preemption.search import Preemptor
-from worker_agent.engine.workload_info import PodSetRow
+from worker_agent.engine.preemption.search import Preemptor, Target
+from worker_agent.engine.workload_info import PodSetRow, WorkloadRow
 
 
 class Placement(Protocol):
@@ -21,11 +21,20 @@ class Placement(Protocol):
     ) -> str:
         """Why the flavor cannot take the pod set's topology request; empty when it can."""
 
-    def place(self, preemptor: Preemptor, assignment: Assignment) -> None:
-        """Find nodes for an assignment that has its flavors; may lower its mode (spec/engine 8.8)."""
+    def place(self, preemptor: Preemptor, assignment: Assignment, replaced: WorkloadRow | None = None) -> None:
+        """Find nodes for an assignment that has its flavors; may lower its mode (spec/engine 8.8).
+
+        ``replaced``: the slice of an elastic job whose place the workload takes.
+        """
+
+    def has_room(self, preemptor: Preemptor, assignment: Assignment) -> bool:
+        """Whether all pods would find places on the state as it is now."""
+
+    def reserve(self, preemptor: Preemptor, assignment: Assignment, targets: Sequence[Target]) -> None:
+        """Note the places that an assignment in mode Preempt will have, so that later entries leave them alone."""
 
     def fits(self, preemptor: Preemptor, assignment: Assignment) -> bool:
-        """Whether the placement still finds its room on the state as it is now."""
+        """Whether the places found still have their room on the state as it is now."""
 
 
 class NoPlacement:
@@ -38,7 +47,13 @@ class NoPlacement:
             return f'Flavor "{flavor.name}" does not support TopologyAwareScheduling'
         return f'Flavor "{flavor.name}" information missing in TAS cache'
 
-    def place(self, preemptor: Preemptor, assignment: Assignment) -> None:
+    def place(self, preemptor: Preemptor, assignment: Assignment, replaced: WorkloadRow | None = None) -> None:
+        return
+
+    def has_room(self, preemptor: Preemptor, assignment: Assignment) -> bool:
+        return True
+
+    def reserve(self, preemptor: Preemptor, assignment: Assignment, targets: Sequence[Target]) -> None:
         return
 
     def fits(self, preemptor: Preemptor, assignment: Assignment) -> bool:

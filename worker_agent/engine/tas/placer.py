@@ -14,7 +14,8 @@ from worker_agent.engine.tas.ask import AskError, Placing, PodSetAsk, resolve
 from worker_agent.engine.tas.counting import Counts
 from worker_agent.engine.tas.encoding import Domain
 from worker_agent.engine.tas.feasibility import Verdict
-from worker_agent.engine.tas.flavor_room import FlavorRoom, PlacedPods
+from worker_agent.engine.tas.flavor_room import FlavorRoom
+from worker_agent.engine.tas.placed_pods import PlacedPods
 from worker_agent.engine.tas.rules import TopologyRules
 from worker_agent.engine.tas.search import Found, NoDomains, Search, Share
 from worker_agent.engine.tas.topology_assignment import TopologyAssignment

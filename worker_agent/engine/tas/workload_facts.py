@@ -6,12 +6,23 @@ from worker_agent.engine.policy import Policy
 from worker_agent.engine.tas import topology_assignment
 from worker_agent.engine.tas.driver import Situation
 from worker_agent.engine.tas.topology_assignment import TopologyAssignment
+from worker_agent.engine.workload_info import WorkloadRow
+
+
+def unhealthy_node(workload: Workload) -> str:
+    """The failed node whose pods get a new place; empty when there is none. Others wait for their turn."""
+    nodes = workload.status.unhealthy_nodes
+    return nodes[0].name if nodes else ""
+
+
+def places(row: WorkloadRow) -> dict[str, TopologyAssignment]:
+    """Pod set -> the place it holds."""
+    return {pod_set.name: pod_set.topology for pod_set in row.pod_sets if pod_set.topology is not None}
 
 
 def situation(workload: Workload, policy: Policy, elastic: bool = False) -> Situation:
-    nodes = workload.status.unhealthy_nodes
     return Situation(
-        unhealthy_node=nodes[0].name if nodes else "",
+        unhealthy_node=unhealthy_node(workload),
         keeps_assignment=policy.topology.keep_pod_owned and is_pod_owned(workload),
         elastic=elastic,
         existing=existing(workload),
