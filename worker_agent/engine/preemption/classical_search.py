@@ -30,7 +30,7 @@ from worker_agent.engine.workload_info import WorkloadRow
 def victims(preemptor: Preemptor, need: Need) -> list[Target]:
     """The least set of workloads, by the rules of order, without which the need fits; empty when there is none."""
     search = _ClassicalSearch(preemptor, need)
-    for borrow in search.runs():
+    for borrow in search.runs() if search.has_candidates else ():
         with preemptor.state.trial():
             targets = search.run(borrow)
         if targets:
@@ -46,6 +46,7 @@ class _ClassicalSearch:
         self._need = need
         self._frs = tuple(need.frs)
         sources = [*self._own_source(), *self._other_sources()]
+        self.has_candidates = bool(sources)
         self._sequence = Sequence(sources, self._queue.name, preemptor.state.usage_of_local_queues)
 
     # -- who ---------------------------------------------------------------------------------------------------------
@@ -127,7 +128,12 @@ class _ClassicalSearch:
 def within_nominal(node: QuotaNode, frs: tuple[FlavorResource, ...]) -> bool:
     """Whether the node borrows none of these."""
     usage, subtree = node.usage, node.subtree
-    return all(usage.get(fr, 0) <= subtree.get(fr, 0) for fr in frs)
+    for fr in frs:  # a plain loop: this is asked of every queue and every candidate
+        if usage.get(fr, 0) > subtree.get(fr, 0):
+            break
+    else:
+        return True
+    return False
 
 
 def _fits_quota(node: QuotaNode, usage: Amounts) -> tuple[bool, Amounts]:

@@ -6,7 +6,7 @@ read: most searches end with the first few.
 """
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from worker_agent.api import names
@@ -68,12 +68,9 @@ class Sequence:
     def _merged(self, sources: list[Source]) -> Iterator[WorkloadRow]:
         for evicted in (True, False):
             for kind in (HIERARCHICAL, PRIORITY, OWN):
-                parts: list[list[Ranked]] = [
-                    source.eligible.evicted if evicted else source.eligible.running
-                    for source in sources
-                    if source.kind == kind
-                ]
-                for rank in heapq.merge(*(part for part in parts if part)):
+                eligible = (source.eligible for source in sources if source.kind == kind)
+                parts = [part.evicted if evicted else part.running for part in eligible]
+                for rank in _merged(parts):
                     yield rank[-1]
 
     def _compared(self, sources: list[Source], own_queue: str, usage: UsageOf) -> Iterator[WorkloadRow]:
@@ -83,6 +80,12 @@ class Sequence:
                 eligible = (source.eligible for source in sources if source.kind == kind)
                 ranks = (rank for part in eligible for rank in (part.evicted if evicted else part.running))
                 yield from ranking.in_order((rank[-1] for rank in ranks), own_queue, usage)
+
+
+def _merged(parts: list[list[Ranked]]) -> Iterable[Ranked]:
+    """Sorted lists in order, as far as they are read."""
+    filled = [part for part in parts if part]
+    return heapq.merge(*filled) if len(filled) > 1 else filled[0] if filled else ()
 
 
 def reason(source: Source, row: WorkloadRow, preemptor: WorkloadRow, borrower: ClusterQueueRow) -> str:
