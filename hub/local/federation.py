@@ -93,10 +93,11 @@ class Federation:
     async def _start(self, names: list[str]) -> None:
         for name in names:
             self.restart(name)
-        await asyncio.gather(*(self._ready(self.programs[name]) for name in names))
+        await asyncio.gather(*(self.ready(name) for name in names))
 
-    async def _ready(self, program: Program) -> None:
-        await self._until(program.ready, f"{program.name} is not ready", program.name)
+    async def ready(self, name: str) -> None:
+        """Returns when the program serves. Raises FederationError where it ended, or after START_TIMEOUT_SECONDS."""
+        await self._until(self.programs[name].ready, f"{name} is not ready", name)
 
     async def _apply(self, cluster: Cluster) -> None:
         is_manager = cluster == self.spec.manager

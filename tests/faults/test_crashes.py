@@ -30,6 +30,7 @@ from worker_agent.kube.informer import Event, Informer, document
 NAMESPACE = "training"
 KILLS = 6
 TIMEOUT_SECONDS = 240
+START_SECONDS = 30
 POD_NAME = re.compile(r"^(?P<job>.+)-(?P<index>\d+)-[a-z0-9]{5}$")
 
 
@@ -86,21 +87,31 @@ def is_running(job: Document) -> bool:
 
 
 async def crash(federation: Federation, demo: Demo, random_: random.Random) -> list[str]:
-    """Kills a program whenever a drawn number of jobs has finished, and starts it again at once."""
+    """Kills a program whenever a drawn number of jobs has finished, and starts it again at once.
+
+    Every third one is killed twice in a row, the second time when it just serves again.
+    """
     total = len(demo.jobs)
     moments = sorted(random_.sample(range(total - 5), KILLS))
     killed = []
     changed = asyncio.Event()
     demo.on_change = lambda rows: changed.set()
-    for moment in moments:
+    for number, moment in enumerate(moments):
         while sum(row.stage is Stage.FINISHED for row in demo.rows()) < moment:
             changed.clear()
             await changed.wait()
         name = random_.choice(sorted(federation.running))
-        processes.kill(federation.running[name])
-        federation.restart(name)
+        kill(federation, name)
+        if number % 3 == 2:
+            await federation.ready(name)
+            kill(federation, name)
         killed.append(f"{name} at {moment}")
     return killed
+
+
+def kill(federation: Federation, name: str) -> None:
+    processes.kill(federation.running[name])
+    federation.restart(name)
 
 
 def runs(federation: Federation) -> dict[tuple[str, int], set[str]]:
@@ -135,6 +146,7 @@ async def run(federation: Federation, seed: int) -> tuple[Demo, Witness, list[st
         demo = Demo(manager, jobs(60, f"s{seed}"), f"s{seed}")
         crashing = asyncio.create_task(crash(federation, demo, random.Random(seed)))
         await demo.follow(TIMEOUT_SECONDS)
+        await asyncio.wait([crashing], timeout=START_SECONDS)
         crashing.cancel()
         killed = (await asyncio.gather(crashing, return_exceptions=True))[0]
         for task in watching:
@@ -143,7 +155,7 @@ async def run(federation: Federation, seed: int) -> tuple[Demo, Witness, list[st
     return demo, witness, killed if isinstance(killed, list) else [repr(killed)]
 
 
-@pytest.mark.timeout(TIMEOUT_SECONDS + 90)
+@pytest.mark.timeout(TIMEOUT_SECONDS + START_SECONDS + 90)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_every_job_runs_once_whatever_is_killed(tmp_path: Path, seed: int):
     folder = spec.shipped()
