@@ -7,7 +7,7 @@ kept up to date on the whole path here, never summed up again.
 
 from typing import Final
 
-from worker_agent.engine.resources import Amounts, FlavorResource, minus, plus
+from worker_agent.engine.resources import UNLIMITED, Amounts, FlavorResource, minus, plus
 from worker_agent.engine.trial import Journal
 
 
@@ -96,7 +96,7 @@ def sum_up(node: QuotaNode, children: list[QuotaNode]) -> None:
             for fr, amount in child.subtree.items():
                 subtree[fr] = plus(subtree.get(fr, 0), minus(amount, child.kept.get(fr, 0)))
             for fr, amount in child.usage.items():
-                usage[fr] = plus(usage.get(fr, 0), max(0, minus(amount, child.kept.get(fr, 0))))
+                usage[fr] = usage.get(fr, 0) + _beyond(amount, child.kept.get(fr, 0))
         node.usage = {fr: amount for fr, amount in usage.items() if amount}
     node.subtree = subtree
     node.kept = {
@@ -164,16 +164,16 @@ def fits(node: QuotaNode, amounts: Amounts) -> bool:
 def add_usage(node: QuotaNode, fr: FlavorResource, amount: int, journal: Journal) -> None:
     """Use ``amount`` more; what exceeds the kept part spills over to the parent."""
     spare = local_available(node, fr)
-    _set_usage(node, fr, plus(node.usage.get(fr, 0), amount), journal)
+    _set_usage(node, fr, node.usage.get(fr, 0) + amount, journal)
     if node.parent is not None and amount > spare:
-        add_usage(node.parent, fr, minus(amount, spare), journal)
+        add_usage(node.parent, fr, amount - spare, journal)
 
 
 def remove_usage(node: QuotaNode, fr: FlavorResource, amount: int, journal: Journal) -> None:
     """Give ``amount`` back; first what lies in the parent."""
     used = node.usage.get(fr, 0)
-    in_parent = minus(used, node.kept.get(fr, 0))
-    _set_usage(node, fr, minus(used, amount), journal)
+    in_parent = _beyond(used, node.kept.get(fr, 0))
+    _set_usage(node, fr, used - amount, journal)
     if in_parent > 0 and node.parent is not None:
         remove_usage(node.parent, fr, min(amount, in_parent), journal)
 
@@ -182,7 +182,7 @@ def add_all(node: QueueNode, amounts: Amounts, journal: Journal) -> None:
     """What a workload uses, added to its ClusterQueue and on from there."""
     for fr, amount in amounts.items():
         if node.cyclic:
-            _set_usage(node, fr, plus(node.usage.get(fr, 0), amount), journal)
+            _set_usage(node, fr, node.usage.get(fr, 0) + amount, journal)
         else:
             add_usage(node, fr, amount, journal)
 
@@ -190,9 +190,15 @@ def add_all(node: QueueNode, amounts: Amounts, journal: Journal) -> None:
 def remove_all(node: QueueNode, amounts: Amounts, journal: Journal) -> None:
     for fr, amount in amounts.items():
         if node.cyclic:
-            _set_usage(node, fr, minus(node.usage.get(fr, 0), amount), journal)
+            _set_usage(node, fr, node.usage.get(fr, 0) - amount, journal)
         else:
             remove_usage(node, fr, amount, journal)
+
+
+def _beyond(usage: int, kept: int) -> int:
+    """What of the usage lies in the parent. Usage is summed up exactly, also beyond int64: a sum that was cut would
+    leave less than nothing when its parts are given back."""
+    return 0 if kept == UNLIMITED else max(0, usage - kept)
 
 
 def _set_usage(node: QuotaNode, fr: FlavorResource, amount: int, journal: Journal) -> None:

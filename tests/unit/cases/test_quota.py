@@ -116,6 +116,20 @@ class TestB48QuotaThatStandsForUnlimited:
         world.finish("ns/j")
         assert {fr: n for node in world.state.hierarchy.cohorts.values() for fr, n in node.usage.items() if n} == {}
 
+    def test_absurd_work_in_it_leaves_no_credit_behind(self):
+        """Sums beyond int64 are given back as they were taken."""
+        odd = [workload(name, pod_set(requests={"cpu": "9223372036854775807"})) for name in ("a", "b", "c")]
+        world = EngineWorld([namespace(), flavor(), self.queue("q0"), self.queue("q1"), local_queue("lq", "q0"), *odd])
+        for _ in odd:
+            world.cycle()
+        tree = [*world.state.hierarchy.queues.values(), *world.state.hierarchy.cohorts.values()]
+        world.put(self.queue("q1"))
+        for name in ("a", "b", "c"):
+            assert holds(world, name)
+            world.finish(f"ns/{name}")
+            assert all(amount >= 0 for node in tree for amount in node.usage.values())
+        assert [node.usage for node in tree] == [{}] * 3
+
     def test_metric_is_large_and_not_zero(self):
         view = self.world().state.publish(self.world().now)
         families = ViewCollector(lambda: view, "leader", local_queues=False, resources=True).collect()
