@@ -73,9 +73,12 @@ class Controller(Generic[K]):
         except Conflict as error:
             log.debug("%s %s: %s; looking again", self.name, key, error)
             self._queue.add_rate_limited(key)
-        except ConnectionError as error:
+        except (ConnectionError, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+                raise
+            # Cancelled without our own worker being so: a connection was closed under a request.
             self.failures += 1
-            log.warning("%s %s: %s; trying again", self.name, key, error)
+            log.warning("%s %s: %s; trying again", self.name, key, str(error) or type(error).__name__)
             self._queue.add_rate_limited(key, LONGEST_UNREACHABLE)
         except Exception:
             self.failures += 1
@@ -85,3 +88,8 @@ class Controller(Generic[K]):
             self._queue.forget(key)
             if after is not None:
                 self._queue.add_after(key, after)
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

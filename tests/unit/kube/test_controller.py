@@ -115,3 +115,23 @@ async def test_a_server_that_cannot_be_reached_is_tried_every_few_seconds():
         controller.enqueue("a")
         await until(lambda: times and times[-1] >= 100)
     assert max(later - earlier for earlier, later in pairwise(times)) == pytest.approx(3, abs=0.1)
+
+
+async def test_what_was_cancelled_under_a_reconcile_ends_no_worker():
+    """Closing a session cancels what waits for its connections."""
+    tries = 0
+
+    async def reconcile(key: str) -> None:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            waiting = asyncio.get_running_loop().create_future()
+            waiting.cancel()
+            await waiting
+
+    controller = Controller("test", reconcile, clock=clock())
+    async with running(controller):
+        controller.enqueue("a")
+        await until(lambda: tries == 2 and controller.idle)
+        controller.enqueue("b")
+        await until(lambda: tries == 3)
