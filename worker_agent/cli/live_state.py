@@ -20,8 +20,8 @@ from worker_agent.engine.story_objects import StoryError
 from worker_agent.kube.client import Client
 from worker_agent.kube.errors import ApiError, Forbidden, NotFound
 
-_LEFT_OUT: Final = (kinds.NODES, kinds.PODS, kinds.WORKLOAD_PRIORITY_CLASSES)
-"""Many, and no question of quota depends on them."""
+_LAST: Final = (kinds.NODES, kinds.PODS)
+"""Many, and read only where a flavor has a topology: no question of quota depends on them."""
 
 
 class LiveStateError(Exception):
@@ -31,18 +31,26 @@ class LiveStateError(Exception):
 async def read(client: Client, policy: Policy, now: datetime) -> tuple[ClusterState, list[str]]:
     """The state, and a line for each object that it could not take. Raises LiveStateError, ConnectionError."""
     state = ClusterState(policy)
-    problems = []
-    for resource, how in intake.FOLLOWED.items():
-        if resource in _LEFT_OUT:
-            continue
-        decode = intake.decoder(how.type)
-        for raw in await _list(client, resource):
-            try:
-                story_objects.put_view(state, resource.kind, decode(raw), now)
-            except (StoryError, msgspec.ValidationError) as error:
-                problems.append(f"{resource.kind} left out: {error}")
+    problems: list[str] = []
+    for resource in intake.FOLLOWED:
+        if resource not in (*_LAST, kinds.WORKLOAD_PRIORITY_CLASSES):
+            problems += await _take_in(client, resource, state, now)
+    if any(flavor.topology for flavor in state.catalog.flavors.values()):
+        for resource in _LAST:
+            problems += await _take_in(client, resource, state, now)
     state.flush_requeues(now)
     return state, problems
+
+
+async def _take_in(client: Client, resource: ResourceType, state: ClusterState, now: datetime) -> list[str]:
+    problems = []
+    decode = intake.decoder(intake.FOLLOWED[resource].type)
+    for raw in await _list(client, resource):
+        try:
+            story_objects.put_view(state, resource.kind, decode(raw), now)
+        except (StoryError, msgspec.ValidationError) as error:
+            problems.append(f"{resource.kind} left out: {error}")
+    return problems
 
 
 async def _list(client: Client, resource: ResourceType) -> list[bytes]:

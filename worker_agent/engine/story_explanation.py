@@ -21,7 +21,7 @@ from worker_agent.engine.state import ClusterState
 from worker_agent.engine.story import MODES, VictimTale
 from worker_agent.engine.story_remedies import Remedies, Remedy, Wish
 from worker_agent.engine.story_shortage import Shortage, Tale
-from worker_agent.engine.tas.placement import NO_PLACEMENT
+from worker_agent.engine.tas.topology_placement import TopologyPlacement
 from worker_agent.engine.workload_info import WorkloadRow
 
 
@@ -129,6 +129,7 @@ class _Waiting:
         self._state = state
         self._row = row
         self._now = now
+        self._placement = TopologyPlacement(state)
         queue = state.local_queues.get(row.queue)
         self._queue: ClusterQueueRow | None = state.cluster_queues.get(queue.cluster_queue) if queue else None
 
@@ -249,7 +250,7 @@ class _Waiting:
             return FlavorOutlook(flavor=flavor, mode=MODES[PreemptionMode.NO_FIT], problem=problem)
         search = victims.search_of(self._state.policy)
         moment = timestamps.micros(self._now)
-        request = FlavorRequest(self._row, queue, self._state, moment, search, NO_PLACEMENT, self._state.cycle)
+        request = FlavorRequest(self._row, queue, self._state, moment, search, self._placement, self._state.cycle)
         worst: FlavorMode = BEST
         for resource, amount in wanted.items():
             mode, _, _ = flavors.quota_mode(request, (flavor, resource), amount, 0)
@@ -269,7 +270,7 @@ class _Waiting:
             return f"flavor {name} not found"
         for pod_set in self._row.pod_sets:
             try:
-                problem = NO_PLACEMENT.mismatch(pod_set, flavor, queue, known) or flavor.mismatch(pod_set.shape)
+                problem = self._placement.mismatch(pod_set, flavor, queue, known) or flavor.mismatch(pod_set.shape)
             except selectors.SelectorError as error:
                 problem = str(error)
             if problem:

@@ -12,6 +12,7 @@ from worker_agent.engine import hierarchy
 from worker_agent.engine.plan import Plan
 from worker_agent.engine.quota import QuotaNode
 from worker_agent.engine.state import ClusterState
+from worker_agent.engine.tas import topology_assignment
 
 
 def entry(state: ClusterState, plan: Plan | None) -> Document:
@@ -82,8 +83,17 @@ def _pod_set(pod_set: Document) -> Document:
         "flavors": pod_set.get("flavors", {}),
         "resourceUsage": {name: quantity.value(name, n) for name, n in pod_set.get("resourceUsage", {}).items()},
         "count": pod_set["count"],
-        "topologyAssignment": pod_set.get("topologyAssignment"),
+        "topologyAssignment": _domains(pod_set.get("topologyAssignment")),
     }
+
+
+def _domains(document: Document | None) -> Document | None:
+    """Domain by domain, where the API has them compressed."""
+    found = topology_assignment.decode(document)
+    if found is None:
+        return None
+    domains = [{"values": list(domain.values), "count": domain.pods} for domain in found.domains]
+    return {"levels": list(found.levels), "domains": domains}
 
 
 def _attempts(state: ClusterState, plan: Plan) -> Document:
