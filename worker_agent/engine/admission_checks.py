@@ -10,14 +10,17 @@ from worker_agent.engine.workload_status import StatusDraft
 
 
 def required(cluster_queue: ClusterQueue, flavors: Iterable[str] | None) -> frozenset[str]:
-    """Names of a Workload's checks: those of its assigned ``flavors``; before an assignment (None) those of all."""
+    """Names of a Workload's checks: those of its assigned ``flavors``; before an assignment (None) those of all.
+
+    A Workload that asks for nothing is assigned no flavor: it goes through the checks of all flavors like every other.
+    """
     all_flavors = {flavor.name for group in cluster_queue.spec.resource_groups for flavor in group.flavors}
     strategy = cluster_queue.spec.admission_checks_strategy
     rules = (strategy.admission_checks if strategy else None) or ()
     names = set()
     for rule in rules:
         on_flavors = set(rule.on_flavors or all_flavors)
-        wanted = all_flavors <= on_flavors if flavors is None else not on_flavors.isdisjoint(flavors)
+        wanted = not on_flavors.isdisjoint(flavors) if flavors else all_flavors <= on_flavors
         if wanted:
             names.add(rule.name)
     return frozenset(names)

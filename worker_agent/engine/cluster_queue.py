@@ -161,9 +161,10 @@ class ClusterQueueRow:
             del self.local_tallies[row.queue]
 
     def required_checks(self, flavors: Iterable[str]) -> set[str]:
-        """AdmissionChecks that a workload on these flavors has to pass."""
+        """AdmissionChecks that a workload on these flavors has to pass; on none it passes those of all."""
         used = set(flavors)
-        return {name for name, guarded in self.checks.items() if guarded & used}
+        every = {flavor for group in self.groups for flavor in group.flavors}
+        return {name for name, guarded in self.checks.items() if (guarded & used if used else every <= guarded)}
 
 
 class LocalQueueRow:
