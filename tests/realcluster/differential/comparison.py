@@ -32,11 +32,12 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Patterns in the way of shells. ``why`` is what a reader needs to know."""
+    """Patterns in the way of shells. ``why`` is what a reader needs to know; ``sometimes`` it does not show."""
 
     script: str
     at: str
     why: str
+    sometimes: bool = False
 
     def covers(self, difference: Difference) -> bool:
         return fnmatchcase(difference.script, self.script) and fnmatchcase(difference.at, self.at)
@@ -44,7 +45,7 @@ class Known:
 
 def known() -> list[Known]:
     """The written list."""
-    return [Known(entry["script"], entry["at"], entry["why"]) for entry in yaml.safe_load(KNOWN.read_text()) or ()]
+    return [Known(**entry) for entry in yaml.safe_load(KNOWN.read_text()) or ()]
 
 
 def differences(script: Script, embedded: Player, real: Player, namespace: str) -> list[Difference]:

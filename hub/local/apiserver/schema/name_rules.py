@@ -6,7 +6,6 @@ from typing import Final
 
 LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 SUBDOMAIN: Final = rf"{LABEL}(\.{LABEL})*"
-DNS1035: Final = "[a-z]([-a-z0-9]*[a-z0-9])?"
 KEY: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 VALUE: Final = f"({KEY})?"
 ENVIRONMENT_KEY: Final = "[-._a-zA-Z0-9]+"
@@ -18,10 +17,6 @@ LABEL_WORDS: Final = (
 SUBDOMAIN_WORDS: Final = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
     "and must start and end with an alphanumeric character"
-)
-DNS1035_WORDS: Final = (
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
-    "and end with an alphanumeric character"
 )
 KEY_WORDS: Final = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
@@ -62,14 +57,6 @@ def dns1123_subdomain(text: str) -> tuple[str, ...]:
     found = [too_long(253)] if len(text.encode()) > 253 else []
     if not _matches(SUBDOMAIN, text):
         found.append(described(SUBDOMAIN_WORDS, SUBDOMAIN, "example.com"))
-    return tuple(found)
-
-
-@lru_cache(4096)
-def dns1035_label(text: str) -> tuple[str, ...]:
-    found = [too_long(63)] if len(text.encode()) > 63 else []
-    if not _matches(DNS1035, text):
-        found.append(described(DNS1035_WORDS, DNS1035, "my-name", "abc-123"))
     return tuple(found)
 
 
