@@ -45,6 +45,9 @@ def head(told: HeadTale) -> Iterator[str]:
     yield f"{turn} {told.workload} in {told.cluster_queue} (priority {told.priority}): {_outcome(told)}"
     for pod_set in told.pod_sets:
         yield f"     {_pod_set(pod_set)}"
+        if pod_set.places:
+            places = ", ".join(f"{count} on {place}" for place, count in pod_set.places.items())
+            yield f"       pods: {places}"
         yield from (f"       {_tried(flavor)}" for flavor in pod_set.tried)
     for victim in told.victims:
         yield f"     takes the room of {victim.workload} in {victim.cluster_queue} ({victim.reason})"

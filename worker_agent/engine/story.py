@@ -18,6 +18,7 @@ from worker_agent.engine.plan import Admit, Plan, Requeue, Step
 from worker_agent.engine.resources import FlavorResource
 from worker_agent.engine.state import ClusterState
 from worker_agent.engine.story_shortage import Shortage, Tale
+from worker_agent.engine.tas import topology_assignment
 
 
 class Tried(Tale, frozen=True):
@@ -39,6 +40,8 @@ class PodSetTale(Tale, frozen=True):
     """In the spec; ``count`` is smaller where fewer pods were admitted."""
     requests: dict[str, str]
     flavors: dict[str, str] = {}
+    places: dict[str, int] = {}
+    """Pods by domain of the topology, such as ``rack-1/node-3``."""
     tried: tuple[Tried, ...] = ()
 
 
@@ -130,7 +133,7 @@ def _head(state: ClusterState, entry: Entry, step: Step | None, places: dict[Key
         turn=places.get(row.key, 0),
         reason=step.reason if step else entry.reason,
         message=step.message if step else entry.message,
-        pod_sets=tuple(_pod_sets(entry)),
+        pod_sets=tuple(_pod_sets(entry, step)),
         victims=tuple(
             VictimTale(workload=str(t.row.key), cluster_queue=t.row.reserved_in, reason=t.reason) for t in entry.targets
         ),
@@ -149,9 +152,23 @@ def _result(entry: Entry, step: Step | None) -> str:
     return "Preempting" if entry.targets else "Waiting"
 
 
-def _pod_sets(entry: Entry) -> Iterator[PodSetTale]:
+def _places(step: Step | None) -> dict[str, dict[str, int]]:
+    """By pod set, where an admission puts its pods."""
+    if not isinstance(step, Admit):
+        return {}
+    found = {one["name"]: one.get("topologyAssignment") for one in step.admission["podSetAssignments"]}
+    placed = {name: topology_assignment.decode(document) for name, document in found.items()}
+    return {
+        name: {"/".join(domain.values): domain.pods for domain in placement.domains}
+        for name, placement in placed.items()
+        if placement is not None
+    }
+
+
+def _pod_sets(entry: Entry, step: Step | None) -> Iterator[PodSetTale]:
     """Pod sets that the attempt reached; those behind a failing one were not looked at."""
     wanted = {pod_set.name: pod_set.count for pod_set in entry.row.workload.spec.pod_sets}
+    places = _places(step)
     for result in entry.assignment.pod_sets if entry.assignment else ():
         yield PodSetTale(
             name=result.name,
@@ -159,6 +176,7 @@ def _pod_sets(entry: Entry) -> Iterator[PodSetTale]:
             wanted_count=wanted.get(result.name, result.count),
             requests=resources.documents(result.requests),
             flavors={} if result.failed else {r: choice.flavor for r, choice in result.flavors.items()},
+            places=places.get(result.name, {}),
             tried=tried(result.attempts),
         )
 
