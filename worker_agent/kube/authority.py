@@ -1,0 +1,151 @@
+"""A certificate authority of our own: PEM pairs made and signed with elliptic-curve keys. Time is an argument.
+
+Used by the webhooks' certificates, by the embedded API server for its users, and by whoever else must prove an identity
+over TLS.
+"""
+
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import Final
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+VALIDITY: Final = timedelta(days=3650)
+SKEW: Final = timedelta(hours=1)
+"""How far certificates reach back, for readers whose clocks are behind ours."""
+
+
+class AuthorityError(ValueError):
+    """A certificate or key cannot be read or used; the text says which and why."""
+
+
+class Usage(Enum):
+    """What a signed certificate proves: the name of a server, or a client's user and groups."""
+
+    SERVER = ExtendedKeyUsageOID.SERVER_AUTH
+    CLIENT = ExtendedKeyUsageOID.CLIENT_AUTH
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    """Certificate and private key, PEM. The key must never reach a log."""
+
+    certificate: bytes
+    key: bytes
+
+    def __repr__(self) -> str:
+        return "KeyPair(certificate=..., key=...)"
+
+
+def create(common_name: str, organisations: Sequence[str], now: datetime) -> KeyPair:
+    """A new self-signed authority, valid from ``now`` for VALIDITY."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = _name(common_name, organisations)
+    certificate = (
+        _builder(name, name, key.public_key(), now)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(_key_usage(authority=True), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    return _pair(certificate, key)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Whom a certificate is for: common name, organisations (a client's groups), and names or addresses of a server."""
+
+    common_name: str
+    organisations: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+
+
+def sign(authority: KeyPair, subject: Subject, usage: Usage, now: datetime) -> KeyPair:
+    """A new key and its certificate under ``authority``. Raises AuthorityError where that cannot be used."""
+    issuer, signer = read(authority)
+    key = ec.generate_private_key(ec.SECP256R1())
+    identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key())
+    builder = (
+        _builder(_name(subject.common_name, subject.organisations), issuer.subject, key.public_key(), now)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_key_usage(authority=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([usage.value]), critical=False)
+        .add_extension(identifier, critical=False)
+    )
+    if subject.hosts:
+        alternatives = x509.SubjectAlternativeName([_alternative(host) for host in subject.hosts])
+        builder = builder.add_extension(alternatives, critical=False)
+    return _pair(builder.sign(signer, hashes.SHA256()), key)
+
+
+def read(authority: KeyPair) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
+    """An authority's certificate and signing key. Raises AuthorityError."""
+    certificate = read_certificate(authority.certificate)
+    try:
+        signer = serialization.load_pem_private_key(authority.key, password=None)
+    except (ValueError, TypeError) as error:
+        raise AuthorityError(f"CA key cannot be read: {error}") from None
+    if not isinstance(signer, ec.EllipticCurvePrivateKey) or signer.public_key() != certificate.public_key():
+        raise AuthorityError("CA key does not belong to the CA certificate")
+    return certificate, signer
+
+
+def read_certificate(pem: bytes) -> x509.Certificate:
+    """Raises AuthorityError."""
+    try:
+        return x509.load_pem_x509_certificate(pem)
+    except ValueError as error:
+        raise AuthorityError(f"certificate cannot be read: {error}") from None
+
+
+def _name(common_name: str, organisations: Sequence[str]) -> x509.Name:
+    parts = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, organisation) for organisation in organisations]
+    return x509.Name([*parts, x509.NameAttribute(NameOID.COMMON_NAME, common_name[:64])])
+
+
+def _alternative(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - SKEW)
+        .not_valid_after(now + VALIDITY)
+    )
+
+
+def _key_usage(*, authority: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=authority,
+        crl_sign=authority,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _pair(certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> KeyPair:
+    encoded = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    return KeyPair(certificate.public_bytes(serialization.Encoding.PEM), encoded)
