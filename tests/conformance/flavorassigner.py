@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.conformance import engine_objects, quota_nodes
-from tests.conformance.case import Document, Skip
+from tests.conformance.case import Document
 from worker_agent.api import quantity, timestamps
 from worker_agent.api.workload import Workload
 from worker_agent.engine import flavors, policy, workload_info
@@ -14,7 +14,7 @@ from worker_agent.engine.preemption.search import Preemptor, Simulation, Target
 from worker_agent.engine.resources import FlavorResource
 from worker_agent.engine.slice_replacement import HeldPodSet, Replaced
 from worker_agent.engine.state import ClusterState
-from worker_agent.engine.tas.placement import NO_PLACEMENT
+from worker_agent.engine.tas.topology_placement import TopologyPlacement
 
 NOW = timestamps.parse("2026-01-01T00:00:00Z")
 LENIENT = ("TestReclaimBeforePriorityPreemption", "TestHierarchical", "TestAssignFlavorsWithAllowedFlavors")
@@ -47,8 +47,6 @@ class Oracle:
 
 
 def run(case: Document) -> list[str]:
-    if any(pod_set.get("topologyRequest") for pod_set in case["workload"]["spec"]["podSets"]) and _has_topology(case):
-        raise Skip("the case carries TAS requests")
     configuration: Document = {"fairSharing": {}} if case["fairSharing"] else {}
     state = ClusterState(policy.resolve(case["featureGates"], configuration))
     engine_objects.load(state, case["objects"], NOW)
@@ -60,7 +58,7 @@ def run(case: Document) -> list[str]:
     queue = state.cluster_queues[case["clusterQueue"]]
     oracle = Oracle(case.get("preemptionSimulation") or [])
     request = FlavorRequest(
-        row, queue, state, timestamps.micros(NOW), oracle, NO_PLACEMENT, cycle=1, replaced=_replaced(case)
+        row, queue, state, timestamps.micros(NOW), oracle, TopologyPlacement(state), cycle=1, replaced=_replaced(case)
     )
     return _differences(case, flavors.assign(request))
 
@@ -70,10 +68,6 @@ def _replaced(case: Document) -> Replaced | None:
     if not recorded:
         return None
     return Replaced(None, tuple(HeldPodSet(p["flavors"], p["requests"]) for p in recorded["totalRequests"]))
-
-
-def _has_topology(case: Document) -> bool:
-    return any((document.get("spec") or {}).get("topologyName") for document in case["objects"])
 
 
 def _differences(case: Document, assignment: Assignment) -> list[str]:

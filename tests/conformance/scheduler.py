@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.conformance import comparison, engine_objects
-from tests.conformance.case import Document, Skip
+from tests.conformance.case import Document
 from tests.conformance.scheduler_world import SchedulerWorld, comparable
 from worker_agent.api import quantity
 from worker_agent.api.meta import Key
@@ -19,10 +19,12 @@ from worker_agent.engine.scan import ScanState
 from worker_agent.engine.tas.placement import NO_PLACEMENT
 
 
+UNCHECKED = ("lastTransitionTime", "unhealthyNodes")
+"""Not compared where the real clock was used; failed nodes may be a merge leftover there."""
+
+
 def run(case: Document) -> list[str]:
     """The given number of cycles, with status writes but without the controllers that would observe them."""
-    if any(document["kind"] == "Topology" for document in case["objects"]):
-        raise Skip("the case carries a Topology")
     world = SchedulerWorld(case, policy.resolve(case["featureGates"], _configuration(case)))
     _seed_usage(case, world)
     found: list[str] = []
@@ -41,6 +43,8 @@ def _configuration(case: Document) -> Document:
     configuration: Document = {"fairSharing": {}} if case["fairSharing"] else {}
     if case.get("admissionFairSharing"):
         configuration["admissionFairSharing"] = case["admissionFairSharing"]
+    if case.get("resourceTransformations"):
+        configuration["resources"] = {"transformations": case["resourceTransformations"]}
     return configuration
 
 
@@ -61,7 +65,8 @@ def _differences(expected: Document, world: SchedulerWorld) -> list[str]:
         found += comparison.differences(expected["assignments"], world.holdings())
     wanted = {str(engine_objects.key_of(o)): _content(o) for o in expected["workloads"]}
     actual = {str(key): _content(o) for key, o in world.workloads.items()}
-    found += comparison.differences(wanted, actual, zeros_absent=True)
+    ignored = () if expected.get("workloadsChecked", True) else UNCHECKED
+    found += comparison.differences(wanted, actual, zeros_absent=True, ignore=ignored)
     if expected.get("eventsChecked", True):
         found += comparison.multiset(_events(expected["events"], expected), _events(world.events, expected), "event")
     if expected.get("skippedPreemptions") is not None:

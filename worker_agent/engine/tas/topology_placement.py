@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from worker_agent.api import names
 from worker_agent.engine.assignment import Assignment, PodSetResult
+from worker_agent.engine.assignment import Attempt as Tried
 from worker_agent.engine.cluster_queue import ClusterQueueRow
 from worker_agent.engine.flavor_row import FlavorRow
 from worker_agent.engine.modes import Mode, NoFitReason, PreemptionMode
@@ -81,9 +82,7 @@ class TopologyPlacement:
         outcomes = self._find(preemptor, asks, empty=True)
         failed = _failure(outcomes)
         if failed is not None:
-            result = _result(assignment, failed)
-            _lower(result, outcomes[failed].reason)
-            _give_up(result)
+            _give_up(_result(assignment, failed))
             assignment.mode = Mode.NO_FIT
             return
         for group in asks.values():
@@ -178,24 +177,26 @@ def _store(assignment: Assignment, outcomes: Mapping[str, Outcome]) -> None:
 
 
 def _lower(result: PodSetResult, reason: str) -> None:
-    if reason not in result.reasons:
-        result.reasons.append(reason)
+    result.reasons.append(reason)
     for choice in result.flavors.values():
         choice.mode = Mode.PREEMPT
 
 
 def _give_up(result: PodSetResult) -> None:
-    """Topology alone is in the way: the attempts on the chosen flavors are told so."""
-    result.failed = True
+    """Not even without other placed pods: no attempt on the chosen flavors fits.
+
+    As in the reference, no further reason is told, so a pod set that fitted until now still has none.
+    """
+    for choice in result.flavors.values():
+        choice.mode = Mode.NO_FIT
     chosen = {choice.flavor for choice in result.flavors.values()}
-    result.attempts = [
-        attempt._replace(
-            mode=attempt.mode._replace(preemption=PreemptionMode.NO_FIT), reason=NoFitReason.TOPOLOGY_PLACEMENT_FAILED
-        )
-        if attempt.flavor in chosen
-        else attempt
-        for attempt in result.attempts
-    ]
+    # In place: pod sets of one group share choices and attempts.
+    result.attempts[:] = [_unplaced(attempt) if attempt.flavor in chosen else attempt for attempt in result.attempts]
+
+
+def _unplaced(attempt: Tried) -> Tried:
+    hopeless = attempt.mode._replace(preemption=PreemptionMode.NO_FIT)
+    return attempt._replace(mode=hopeless, reason=NoFitReason.TOPOLOGY_PLACEMENT_FAILED)
 
 
 def usage(row: WorkloadRow, assignment: Assignment) -> list[PlacedPods]:
