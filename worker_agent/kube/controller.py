@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
 from worker_agent.kube.clock import Clock
-from worker_agent.kube.errors import Conflict
+from worker_agent.kube.errors import Conflict, ServerError
 from worker_agent.kube.workqueue import QueueClosed, WorkQueue
 
 log = logging.getLogger(__name__)
@@ -16,13 +16,16 @@ K = TypeVar("K", bound=Hashable)
 LONGEST_UNREACHABLE = 3.0
 """Seconds until a key is tried again whose API server could not be reached."""
 
+LONGEST_TROUBLED = 30.0
+"""The same where the server has trouble of its own, such as a webhook that does not answer."""
+
 
 class Controller(Generic[K]):
     """Calls ``reconcile`` for enqueued keys, never twice at a time for one key, ``workers`` keys at a time.
 
     ``reconcile`` returns the seconds after which to look again, or None. What it raises makes the key come back with
-    exponential backoff (5 ms ... 1000 s, but LONGEST_UNREACHABLE where no server answered, which is not the key's
-    fault and may pass at any moment); Conflict is everyday life and comes back without noise.
+    exponential backoff (5 ms ... 1000 s, but LONGEST_UNREACHABLE or LONGEST_TROUBLED where it is the server's fault
+    and not the key's, and may pass at any moment); Conflict is everyday life and comes back without noise.
     """
 
     def __init__(
@@ -80,6 +83,10 @@ class Controller(Generic[K]):
             self.failures += 1
             log.warning("%s %s: %s; trying again", self.name, key, str(error) or type(error).__name__)
             self._queue.add_rate_limited(key, LONGEST_UNREACHABLE)
+        except ServerError as error:
+            self.failures += 1
+            log.warning("%s %s: %s; trying again", self.name, key, error)
+            self._queue.add_rate_limited(key, LONGEST_TROUBLED)
         except Exception:
             self.failures += 1
             log.exception("%s %s failed %d times in a row", self.name, key, self._queue.failures(key) + 1)

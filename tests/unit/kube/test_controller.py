@@ -9,7 +9,7 @@ import pytest
 from tests.unit.kube.fake_server import clock, until
 from tests.unit.kube.running import running
 from worker_agent.kube.controller import Controller
-from worker_agent.kube.errors import Conflict
+from worker_agent.kube.errors import Conflict, ServerError
 
 pytestmark = pytest.mark.looptime
 
@@ -102,19 +102,22 @@ def test_a_controller_needs_a_worker():
         Controller("test", lambda key: None, workers=0, clock=clock())  # type: ignore[arg-type,return-value]
 
 
-async def test_a_server_that_cannot_be_reached_is_tried_every_few_seconds():
+@pytest.mark.parametrize(
+    ("error", "longest"), [(ConnectionError("refused"), 3), (ServerError(500, "InternalError", "no webhook"), 30)]
+)
+async def test_a_server_that_is_away_or_in_trouble_is_soon_tried_again(error: Exception, longest: float):
     times = []
 
     async def reconcile(key: str) -> None:
         times.append(asyncio.get_running_loop().time())
-        if times[-1] < 100:
-            raise ConnectionError("refused")
+        if times[-1] < 200:
+            raise error
 
     controller = Controller("test", reconcile, clock=clock())
     async with running(controller):
         controller.enqueue("a")
-        await until(lambda: times and times[-1] >= 100)
-    assert max(later - earlier for earlier, later in pairwise(times)) == pytest.approx(3, abs=0.1)
+        await until(lambda: times and times[-1] >= 200)
+    assert max(later - earlier for earlier, later in pairwise(times)) == pytest.approx(longest, abs=0.1)
 
 
 async def test_what_was_cancelled_under_a_reconcile_ends_no_worker():
