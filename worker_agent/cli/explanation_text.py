@@ -38,7 +38,7 @@ def lines(told: Explanation) -> Iterator[str]:
 
 
 _NOTHING: Final = {
-    "Waits": "No single change of quota and no workload finishing would let it in at once: others come first.",
+    "Waits": "No change of one quota and no workload finishing would surely let it in: others come first.",
     "Impossible": "More quota would not help: its pods must tolerate and select what a flavor offers, or ask for less.",
 }
 

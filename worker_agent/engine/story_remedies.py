@@ -16,14 +16,14 @@ from worker_agent.engine import quota, resources, simulate
 from worker_agent.engine.cluster_queue import ClusterQueueRow
 from worker_agent.engine.quota import NO_QUOTA
 from worker_agent.engine.resources import Amounts, FlavorResource
-from worker_agent.engine.simulate import Outlook
+from worker_agent.engine.simulate import PLAYED_OUT, Outlook
 from worker_agent.engine.state import ClusterState
 from worker_agent.engine.story_shortage import Tale, holders
 from worker_agent.engine.workload_info import WorkloadRow
 
 ALONE_SHOWN: Final = 5
-TRIES: Final = 64
-"""Questions to the engine for one kind of remedy: an answer takes about a millisecond."""
+TRIES: Final = 24
+"""Questions to the engine for one kind of remedy: an answer takes milliseconds, more with many ahead."""
 
 NOMINAL: Final = "nominalQuota"
 BORROWING: Final = "borrowingLimit"
@@ -53,7 +53,12 @@ class Remedies:
         self._now = now
 
     def find(self, wishes: Sequence[Wish], ahead: Sequence[WorkloadRow]) -> list[Remedy]:
-        """Remedies, the ones that ask least of others first. ``ahead`` are those that rank before it."""
+        """Remedies, the ones that ask least of others first. ``ahead`` are those that rank before it.
+
+        None behind a crowd: what so many others would take of any room is more than the engine plays out.
+        """
+        if len({row.hash for row in ahead}) >= PLAYED_OUT:
+            return []
         found = list(self._finishing(wishes))
         found += self._leaving(ahead)
         for wish in wishes:

@@ -115,6 +115,13 @@ def test_quota_for_those_ahead_is_counted_in():
     assert "3 more cpu in flavor default (nominalQuota 7 instead of 4) of ClusterQueue q" in remedies(told)
 
 
+def test_nothing_is_promised_behind_a_crowd():
+    crowd = [workload(f"c{i:02}", cpu=i + 5, created=EARLIER) for i in range(70)]
+    told = explained(*builders.single_queue(), admitted("a", cpu=4), *crowd, workload(cpu=2))
+    assert (told.position, told.remedies) == (71, ())
+    assert "others come first" in "\n".join(explanation_text.lines(told))
+
+
 def test_workload_that_fits():
     told = explained(*builders.single_queue(), workload())
     assert (told.verdict, told.summary) == ("Fits", "it fits and is admitted in one of the next cycles")

@@ -159,3 +159,59 @@ class TestBadFiles:
         path = tmp_path / "s.json"
         path.write_text(json.dumps(scenario(steps=cycles(1)), indent=2))
         assert run("replay", path).exit_code == 0
+
+
+class TestYaml:
+    """Scenarios that people write; ``tests/scenarios`` holds more of them."""
+
+    TEXT = """
+    about: One after the other.
+    cluster: {queues: {q: {quota: {default: {cpu: 4}}}}}
+    timeline:
+      - at: 0s
+        submit: [{name: a, queue: q, requests: {cpu: 3}, runs: 1m}, {name: b, queue: q, requests: {cpu: 3}}]
+      - at: end
+        expect: {finished: [a], running: [b]}
+    """
+
+    def replayed(self, tmp_path, text):
+        path = tmp_path / "s.yaml"
+        path.write_text(text)
+        return run("replay", path)
+
+    def test_story(self, tmp_path):
+        result = self.replayed(tmp_path, self.TEXT)
+        assert result.exit_code == 0
+        assert "2026-01-01T00:01:00Z  a finishes" in result.output
+
+    def test_expectation_that_is_not_met(self, tmp_path):
+        result = self.replayed(tmp_path, self.TEXT.replace("running: [b]", "running: [a]"))
+        assert result.exit_code == 1
+        assert "NOT SO: a is not running: it has finished" in result.output
+        assert "what is expected at end differs from the file" in result.output
+
+    def test_no_yaml(self, tmp_path):
+        result = self.replayed(tmp_path, "a: [")
+        assert (result.exit_code, "no YAML" in result.output) == (2, True)
+
+    def test_no_mapping(self, tmp_path):
+        assert "must be a mapping with cluster and timeline" in self.replayed(tmp_path, "- a").output
+
+
+class TestRecordOption:
+    def test_earlier_recording_is_not_overwritten(self, tmp_path):
+        path = write(tmp_path, {"recording": 1})
+        result = run("run", "--record", path)
+        assert (result.exit_code, "holds a recording already; name a new file" in result.output) == (2, True)
+
+    def test_folder_that_does_not_exist(self, tmp_path):
+        result = run("run", "--record", tmp_path / "none" / "r.jsonl")
+        assert (result.exit_code, "--record: " in result.output) == (2, True)
+
+    def test_recording_of_another_version(self, tmp_path):
+        result = run("replay", write(tmp_path, {"recording": 9}))
+        assert (result.exit_code, "this program reads version 1" in result.output) == (2, True)
+
+    def test_broken_line_is_named(self, tmp_path):
+        result = run("replay", write(tmp_path, {"recording": 1}, {"at": "2026-01-01T00:00:00Z"}))
+        assert (result.exit_code, "line 2: has none of put, delete" in result.output) == (2, True)
