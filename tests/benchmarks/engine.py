@@ -26,6 +26,7 @@ from time import perf_counter, process_time
 from tests.benchmarks.calibration import REFERENCE_LOOP_S, calibration
 from tests.benchmarks.virtual_cluster import VirtualCluster, Work, load
 from worker_agent.api.document import Document
+from worker_agent.app import memory
 
 OBJECTS = Path(__file__).parents[2].parent / "shared" / "perf"
 
@@ -73,6 +74,7 @@ def run(name: str, objects: Path) -> Document:
     cluster = VirtualCluster(work)
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*memory.THRESHOLDS)
     meter = Meter()
     _by_steps(cluster, work, meter) if name == "p2" else _by_events(cluster, work, meter)
     return _report(name, cluster, meter)
@@ -100,9 +102,9 @@ def _by_steps(cluster: VirtualCluster, work: Work, meter: Meter) -> None:
             _cycle(cluster, meter)
             if len(meter.cycles) == 500:
                 return
+        cluster.t += 10_000
         if cluster.finished == len(work.rows):
             return
-        cluster.t += 10_000
 
 
 def _time_passes(cluster: VirtualCluster, meter: Meter) -> None:

@@ -80,6 +80,17 @@ def _row(entry: Document, at_once: bool) -> WorkloadRun:
     return WorkloadRun(Key(NAMESPACE, entry["name"]), created, entry["runtimeUs"], document)
 
 
+class ExactState(ClusterState):
+    """Knows reservations to the microsecond, as the reference did whose objects never left memory.
+
+    A cluster's objects tell whole seconds, and ClusterState goes by them; many reservations of one second would then be
+    taken from in another order than in the recorded run.
+    """
+
+    def _second(self) -> int:
+        return self._clock
+
+
 class VirtualCluster:
     """``t`` is the time in microseconds since the start."""
 
@@ -93,11 +104,12 @@ class VirtualCluster:
         self.decoding = 0.0
         self.moved = False
         """Whether the last cycle admitted or evicted anybody."""
-        self.state = ClusterState(DEFAULT)
+        self.state = ExactState(DEFAULT)
         self._runtimes = {row.key: row.runtime for row in work.rows}
         self._coming = list(reversed([(row.created, row.key) for row in work.rows]))
         self._documents = {row.key: row.document for row in work.rows}
         self._running: dict[Key, int] = {}
+        self._reserved: dict[str, str] = {}
         self._ends: list[tuple[int, str, Key]] = []
         engine_objects.load(self.state, work.objects, START)
 
@@ -154,6 +166,7 @@ class VirtualCluster:
             reservation.release(draft, requeue=True, how=HOW)
             self._documents[key] = draft.document
             del self._running[key]
+            del self._reserved[key.name]
         return self.views(keys)
 
     # -- what the engine's thread and the writer do --------------------------------------------------------------------
@@ -196,6 +209,7 @@ class VirtualCluster:
 
     def _started(self, key: Key) -> None:
         self.admissions += 1
+        self._reserved[key.name] = timestamps.rfc3339_micro(self.now)
         end = self._running[key] = self.t + self._runtimes[key]
         heapq.heappush(self._ends, (end, key.name, key))
 
@@ -216,10 +230,21 @@ class VirtualCluster:
         self._documents[key] = after
         return after is not document
 
+    def _exact(self, document: Document) -> Document:
+        """The document with the exact time of its reservation (see ``ExactState``)."""
+        since = self._reserved.get(document["metadata"]["name"])
+        if since is None:
+            return document
+        conditions = [
+            {**condition, "lastTransitionTime": since} if condition["type"] == names.QUOTA_RESERVED else condition
+            for condition in document["status"]["conditions"]
+        ]
+        return {**document, "status": {**document["status"], "conditions": conditions}}
+
     def views(self, keys: Iterable[Key]) -> list[Workload]:
         """What informers decode of the objects as they are; its CPU time is kept apart."""
         began = process_time()
-        encoded = [msgspec.json.encode(self._documents[key]) for key in keys]
+        encoded = [msgspec.json.encode(self._exact(self._documents[key])) for key in keys]
         views = [msgspec.json.decode(raw, type=Workload) for raw in encoded]
         self.decoding += process_time() - began
         return views

@@ -307,7 +307,10 @@ class Workload(Object):
     )
 
     def condition(self, type_: str) -> Condition | None:
-        return next((c for c in self.status.conditions or () if c.type == type_), None)
+        for condition in self.status.conditions or ():
+            if condition.type == type_:
+                return condition
+        return None
 
     def is_true(self, type_: str) -> bool:
         found = self.condition(type_)

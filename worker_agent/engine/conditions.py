@@ -86,7 +86,8 @@ def pods_ready(workload: Workload) -> bool:
 
 
 def refused_by_check(workload: Workload) -> bool:
-    return any(check.state in _CHECK_BLOCKS for check in workload.status.admission_checks or ())
+    checks = workload.status.admission_checks
+    return bool(checks) and any(check.state in _CHECK_BLOCKS for check in checks or ())
 
 
 def checks_ready(workload: Workload) -> bool:

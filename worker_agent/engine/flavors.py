@@ -5,7 +5,7 @@ What an algorithm consults beyond quota (preemption, placement) comes in with th
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from worker_agent.api import names, selectors
 from worker_agent.engine import modes, quota, resources
@@ -26,8 +26,7 @@ Nominated = Sequence[Mapping[str, str]]
 """Per pod set: resource -> the only flavor that a recomputation may use."""
 
 
-@dataclass(frozen=True, slots=True)
-class FlavorRequest:
+class FlavorRequest(NamedTuple):
     """A workload that wants flavors in a ClusterQueue, and what the scan consults."""
 
     row: WorkloadRow
@@ -55,7 +54,7 @@ class FlavorRequest:
         nominated = [
             {resource: choice.flavor for resource, choice in pod_set.flavors.items()} for pod_set in assignment.pod_sets
         ]
-        return replace(self, scan=None, nominated=nominated)
+        return self._replace(scan=None, nominated=nominated)
 
 
 def assign(request: FlavorRequest, counts: Sequence[int] | None = None) -> Assignment:
@@ -301,8 +300,10 @@ class _GroupScan:
 
 def _allowed_flavors(request: FlavorRequest) -> frozenset[str] | None:
     """The flavors to which a variant of a concurrently admitted workload is bound; None for all."""
+    if not request.policy.concurrent_admission:
+        return None
     listed = request.row.workload.metadata.annotation(names.ALLOWED_FLAVORS_ANNOTATION)
-    if not request.policy.concurrent_admission or not listed:
+    if not listed:
         return None
     return frozenset(name.strip() for name in listed.split(","))
 

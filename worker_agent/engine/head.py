@@ -1,13 +1,12 @@
 """Head: what a ClusterQueue offers to the cycle."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from worker_agent.api.meta import Key
 from worker_agent.engine.workload_info import WorkloadRow
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """A workload whose turn it is, and the ClusterQueue that offers it."""
 
     row: WorkloadRow

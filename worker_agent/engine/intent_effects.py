@@ -6,6 +6,7 @@ there.
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final
 
 from worker_agent.api import names
@@ -23,6 +24,8 @@ from worker_agent.engine.intents import (
 
 CONDITION_MESSAGE_BYTES: Final = 32 * 1024
 EVENT_MESSAGE_BYTES: Final = 1024
+
+_ABSENT: Final = object()
 
 ADMISSION_CONDITIONS: Final = (
     "QuotaReserved",
@@ -51,6 +54,8 @@ ADMISSION_FIELDS: Final = (
 
 def truncated(message: str, limit: int) -> str:
     """``message`` cut to ``limit`` bytes of UTF-8, ending in ``...`` when anything was cut."""
+    if 4 * len(message) <= limit:
+        return message
     encoded = message.encode()
     if len(encoded) <= limit:
         return message
@@ -60,7 +65,11 @@ def truncated(message: str, limit: int) -> str:
 def find_condition(document: Document, type_: str) -> Document | None:
     """The condition of this type in ``status.conditions``, or None."""
     conditions = (document.get("status") or {}).get("conditions") or ()
-    return next((condition for condition in conditions if condition.get("type") == type_), None)
+    for condition in conditions:
+        if condition.get("type") == type_:
+            found: Document = condition
+            return found
+    return None
 
 
 def effect(write: Write, document: Document | None, now: datetime) -> Document | None:
@@ -86,19 +95,36 @@ def status_after(document: Document, change: ApplyStatus, now: datetime) -> Docu
 
     A condition's lastTransitionTime becomes ``now`` when the condition is new or its status flips, else it stays.
     """
-    status = dict(document.get("status") or {})
+    old = document.get("status") or {}
+    conditions = old.get("conditions") or []
     generation = document.get("metadata", {}).get("generation", 0)
-    conditions = _conditions_after(status.get("conditions") or [], change, generation, now)
-    if conditions != (status.get("conditions") or []):
-        status["conditions"] = conditions
+    changed = _conditions_after(conditions, change, generation, now)
+    differing: Document = {} if changed is conditions else {"conditions": changed}
     for name, value in change.fields.items():
-        if value is None:
-            status.pop(name, None)
-        else:
-            status[name] = value
+        if old.get(name, _ABSENT) != (_ABSENT if value is None else value):
+            differing[name] = value
     for name, entries in change.entries.items():
-        status[name] = _merged_by_name(status.get(name) or [], entries)
-    return document if status == (document.get("status") or {}) else {**document, "status": status}
+        merged = _merged_by_name(differing.get(name, old.get(name)) or [], entries)
+        if old.get(name, _ABSENT) != merged:
+            differing[name] = merged
+    return with_fields(document, differing) if differing else document
+
+
+def with_fields(document: Document, fields: Document) -> Document:
+    """``document`` with these status fields put in place; None removes one."""
+    status = {**(document.get("status") or {}), **fields}
+    for name, value in fields.items():
+        if value is None:
+            del status[name]
+    return {**document, "status": status}
+
+
+def with_condition(document: Document, wanted: SetCondition, now: datetime) -> Document:
+    """``document`` with one condition set; the same object when it says so already."""
+    conditions = (document.get("status") or {}).get("conditions") or []
+    generation = document.get("metadata", {}).get("generation", 0)
+    after = _with_condition(conditions, wanted, generation, now)
+    return document if after is conditions else with_fields(document, {"conditions": after})
 
 
 def applied_status(document: Document, changes: Iterable[ApplyStatus]) -> Document:
@@ -186,14 +212,23 @@ def _merge(document: Any, patch: Any) -> Any:
 def _conditions_after(
     conditions: list[Document], change: ApplyStatus, generation: int, now: datetime
 ) -> list[Document]:
-    kept = [condition for condition in conditions if condition.get("type") not in change.removed_conditions]
+    """The same list when nothing differs."""
+    kept = conditions
+    if change.removed_conditions:
+        kept = [condition for condition in conditions if condition.get("type") not in change.removed_conditions]
+        if len(kept) == len(conditions):
+            kept = conditions
     for wanted in change.conditions:
-        index = next((i for i, condition in enumerate(kept) if condition.get("type") == wanted.type), None)
-        if index is None:
-            kept.append(_condition(wanted, {}, generation, now))
-        else:
-            kept[index] = _condition(wanted, kept[index], generation, now)
+        kept = _with_condition(kept, wanted, generation, now)
     return kept
+
+
+def _with_condition(conditions: list[Document], wanted: SetCondition, generation: int, now: datetime) -> list[Document]:
+    for index, old in enumerate(conditions):
+        if old.get("type") == wanted.type:
+            new = _condition(wanted, old, generation, now)
+            return conditions if new is old else [*conditions[:index], new, *conditions[index + 1 :]]
+    return [*conditions, _condition(wanted, {}, generation, now)]
 
 
 def _condition(wanted: SetCondition, old: Document, generation: int, now: datetime) -> Document:
@@ -207,11 +242,16 @@ def _condition(wanted: SetCondition, old: Document, generation: int, now: dateti
         "status": wanted.status,
         "reason": wanted.reason,
         "message": message,
-        "lastTransitionTime": moved or now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "lastTransitionTime": moved or _stamp(now),
     }
     if generation:
         condition["observedGeneration"] = generation
     return condition
+
+
+@lru_cache(maxsize=64)
+def _stamp(now: datetime) -> str:
+    return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _merged_by_name(current: list[Document], entries: Iterable[Document]) -> list[Document]:

@@ -9,7 +9,7 @@ tests need no server. Several intents on one object fold into one write per fiel
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
@@ -66,8 +66,7 @@ class PatchObject:
         return Key(metadata.get("namespace", ""), metadata.get("name", ""))
 
 
-@dataclass(frozen=True, slots=True)
-class SetCondition:
+class SetCondition(NamedTuple):
     """One condition as it shall be. lastTransitionTime is set by ``intent_effects``: it moves when the status flips."""
 
     type: str

@@ -1,7 +1,6 @@
 """Nomination: what each head would get if it were alone (spec/engine 7.2 and 7.4)."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -132,7 +131,7 @@ def get_assignments(request: FlavorRequest) -> Found:
     """All pods as they fit or with victims; else fewer pods; else the assignment that says why not."""
     replaced = slice_replacement.replaced_by(request.row, request.queue, request.policy)
     if replaced is not None:
-        request = replace(request, replaced=replaced)
+        request = request._replace(replaced=replaced)
     full = _attempt(request, None)
     if _viable(full):
         return full

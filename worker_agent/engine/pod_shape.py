@@ -23,7 +23,7 @@ from worker_agent.engine.resources import Requests
 class PodShape:
     """Immutable. ``requests`` are one pod's, ``digest`` is equal for templates that no decision can tell apart."""
 
-    __slots__ = ("__weakref__", "digest", "flawless", "pod", "pod_requests", "requests", "spec")
+    __slots__ = ("__weakref__", "digest", "flawless", "hashes", "pod", "pod_requests", "requests", "spec")
 
     def __init__(self, spec: PodSpec, pod: PodRequests, requests: Requests, limits: LimitSummary) -> None:
         self.spec = spec
@@ -32,6 +32,8 @@ class PodShape:
         self.pod_requests = pod_requests.rounded(pod.effective())
         """What nodes see of it: nothing left out, nothing transformed."""
         self.digest = _digest(spec, pod)
+        self.hashes: dict[tuple[int, str, int, int | None], str] = {}
+        """Scheduling hashes of workloads of one pod set of this shape, as far as they were asked for."""
         self.flawless = not limit_ranges.above_limits(pod, "") and not limits.violations(pod, "")
 
 
@@ -44,10 +46,19 @@ class ShapeSource:
     overheads: dict[str, Mapping[str, Quantity]] = field(default_factory=dict)
     version: int = 0
     _known: WeakValueDictionary[tuple[Any, ...], PodShape] = field(default_factory=WeakValueDictionary)
+    _written: WeakValueDictionary[tuple[Any, ...], PodShape] = field(default_factory=WeakValueDictionary)
+    """By the very bytes of the template: those of one controller are equal to the byte."""
 
     def shape(self, template: msgspec.Raw, namespace: str) -> PodShape:
         """The shape of a PodTemplateSpec. Raises quantity.QuantityError, msgspec.ValidationError."""
         limits = self.limits.get(namespace, limit_ranges.NO_LIMITS)
+        written = (bytes(template), id(limits), self.version)
+        shape = self._written.get(written)
+        if shape is None:
+            shape = self._written[written] = self._shape(template, limits)
+        return shape
+
+    def _shape(self, template: msgspec.Raw, limits: LimitSummary) -> PodShape:
         spec = decode_template(template).spec
         alike = (msgspec.json.encode(spec), id(limits), self.version)
         shape = self._known.get(alike)

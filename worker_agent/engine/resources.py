@@ -5,6 +5,7 @@ amount is an int and not a class; only ``plus``, ``minus`` and ``times`` know ab
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final
 
 from worker_agent.api import quantity
@@ -67,11 +68,14 @@ def parse(requests: Mapping[str, Quantity] | None) -> Requests:
 
 def text(resource: str, amount: int) -> str:
     """The amount as Kubernetes prints it: ``1500m`` cpu, ``2Gi`` memory, ``<unlimited>``."""
-    return "<unlimited>" if amount == UNLIMITED else quantity.format_value(resource, amount)
+    return "<unlimited>" if amount == UNLIMITED else _printed(resource, amount)
 
 
 def documents(requests: Mapping[str, int]) -> dict[str, str]:
-    return {name: quantity.format_value(name, amount) for name, amount in requests.items()}
+    return {name: _printed(name, amount) for name, amount in requests.items()}
+
+
+_printed = lru_cache(maxsize=4096)(quantity.format_value)
 
 
 def total(vectors: Iterable[Mapping[str, int]]) -> Requests:

@@ -222,7 +222,7 @@ class ClusterState(QueueState):
 
     def _offer(self, row: WorkloadRow) -> None:
         """Put a pending workload where it belongs, or take it out of its queue."""
-        target = self.pending_queue_of(row) if conditions.queueable(row.workload, self.policy) else None
+        target = self.pending_queue_of(row) if row.may_queue else None
         if row.queued_in and (target is None or target.name != row.queued_in):
             self._withdraw(row)
         if target is not None:
@@ -238,7 +238,7 @@ class ClusterState(QueueState):
     def count_queueable(self, queue: Key) -> int:
         """Workloads of a LocalQueue that may wait, wherever they do."""
         rows = (self.rows[key] for key in self._by_queue.get(queue, ()))
-        return sum(conditions.queueable(row.workload, self.policy) for row in rows if row.phase == Phase.PENDING)
+        return sum(row.may_queue for row in rows if row.phase == Phase.PENDING)
 
     def _withdraw(self, row: WorkloadRow) -> None:
         if row.queued_in in self.pending:
@@ -269,7 +269,7 @@ class ClusterState(QueueState):
             newest.scan = row.scan
         newest = self._as_of_now(newest)
         queue = self.pending_queue_of(newest)
-        if queue is None or not conditions.queueable(newest.workload, self.policy):
+        if queue is None or not newest.may_queue:
             self._withdraw(newest)
             return
         if newest.queued_in not in ("", queue.name):

@@ -4,8 +4,7 @@
 takes milliseconds. Trials nest. Outside of a trial nothing is recorded and changes are final.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol
 
 _ABSENT: Final = object()
@@ -53,16 +52,18 @@ class Journal:
             self.version = self._changes
             del table[key]
 
-    @contextmanager
-    def trial(self) -> Iterator[None]:
-        mark, version = len(self._entries), self.version
+    def trial(self) -> "Trial":
+        return Trial(self)
+
+    def begin(self) -> tuple[int, int]:
+        """For ``Trial``: what ``end`` needs."""
         self._depth += 1
-        try:
-            yield
-        finally:
-            self._depth -= 1
-            self._roll_back(mark)
-            self.version = version
+        return len(self._entries), self.version
+
+    def end(self, mark: int, version: int) -> None:
+        self._depth -= 1
+        self._roll_back(mark)
+        self.version = version
 
     def _roll_back(self, mark: int) -> None:
         entries = self._entries
@@ -72,3 +73,19 @@ class Journal:
                 del table[key]
             else:
                 table[key] = old
+
+
+class Trial(AbstractContextManager[None]):
+    """One ``with`` block. A class of its own: a generator costs three times as much, thousands of times a cycle."""
+
+    __slots__ = ("_journal", "_since")
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._since = (0, 0)
+
+    def __enter__(self) -> None:
+        self._since = self._journal.begin()
+
+    def __exit__(self, *error: object) -> None:
+        self._journal.end(*self._since)

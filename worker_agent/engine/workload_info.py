@@ -87,6 +87,7 @@ class WorkloadRow:
         "evicted",
         "hash",
         "key",
+        "may_queue",
         "observed",
         "order_time",
         "phase",
@@ -116,6 +117,7 @@ class WorkloadRow:
         self.order_time: int = queue_order_time(workload, policy)
         self.phase: Phase = conditions.phase(workload)
         self.evicted: bool = conditions.is_evicted(workload)
+        self.may_queue: bool = self.phase == Phase.PENDING and conditions.queueable(workload, policy)
         self.assumed = False
         """Quota is reserved in the state only; the object does not show it yet."""
         self.observed = True
@@ -237,6 +239,18 @@ def placed_by(pod_sets: Iterable[PodSetRow]) -> tuple[PlacedPods, ...]:
 
 def scheduling_hash(row: WorkloadRow, policy: Policy) -> str:
     """Equal for workloads between which no decision of the cycle can differ (spec/engine 5.6)."""
+    if len(row.pod_sets) == 1 and not policy.concurrent_admission:
+        pod_set = row.pod_sets[0]
+        if pod_set.topology_request is None:
+            known, alike = pod_set.shape.hashes, (row.priority, pod_set.name, pod_set.count, pod_set.min_count)
+            found = known.get(alike)
+            if found is None:
+                found = known[alike] = _digest(row, policy)
+            return found
+    return _digest(row, policy)
+
+
+def _digest(row: WorkloadRow, policy: Policy) -> str:
     parts: list[Any] = [row.priority]
     for pod_set in row.pod_sets:
         parts.append(

@@ -86,8 +86,10 @@ class StatusDraft:
     def set(self, type_: str, status: bool, reason: str, message: str) -> bool:
         """Write a condition; True when it differs from what was there. Its time moves only with its status."""
         wanted = SetCondition(type_, "True" if status else "False", reason, message)
-        if not self._apply(conditions=(wanted,)):
+        after = intent_effects.with_condition(self.document, wanted, self.now)
+        if after is self.document:
             return False
+        self.document = after
         self._conditions[type_] = wanted
         self._removed.discard(type_)
         return True
@@ -110,8 +112,10 @@ class StatusDraft:
         """Set status fields by their JSON names; an empty value removes the field. True when something changed."""
         wanted = {name: value if value not in (None, "", [], {}) else None for name, value in fields.items()}
         differing = {name: value for name, value in wanted.items() if self._differs(name, value)}
+        if not differing:
+            return False
         self._fields |= differing
-        return bool(differing) and self._apply(fields=differing)
+        return self._apply(fields=differing)
 
     def _differs(self, name: str, value: Any) -> bool:
         present = self.status.get(name)

@@ -5,7 +5,6 @@ implementation.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 from worker_agent.engine.assignment import Assignment
@@ -23,16 +22,14 @@ class Simulation(NamedTuple):
     level: int
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """A workload chosen to leave, and why (a reason of the Preempted condition)."""
 
     row: WorkloadRow
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Preemptor:
+class Preemptor(NamedTuple):
     """Who wants room, where, on which state. Searches may change the state only inside ``state.trial()``."""
 
     row: WorkloadRow
