@@ -13,7 +13,7 @@ from worker_agent.api import timestamps
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
 from worker_agent.engine.cycle import run_cycle
-from worker_agent.engine.plan import Admit, Plan, Preempt, Requeue
+from worker_agent.engine.plan import Admit, Evict, Plan, Preempt, Requeue
 from worker_agent.engine.policy import DEFAULT, Policy
 from worker_agent.engine.preemption.search import PreemptionSearch
 from worker_agent.engine.state import ClusterState
@@ -83,7 +83,10 @@ class EngineWorld:
             elif isinstance(planned, Preempt):
                 self.set(planned.key, "Evicted", True, "Preempted", planned.message)
                 self.set(planned.key, "Preempted", True, planned.reason, planned.message)
-            else:
+            elif isinstance(planned, Evict):
+                self.set(planned.key, "Evicted", True, planned.reason, planned.message)
+                self._status(planned.key).pop("unhealthyNodes", None)
+            elif isinstance(planned, Requeue):
                 self._refuse(planned)
 
     def observe(self) -> None:
@@ -142,6 +145,7 @@ class EngineWorld:
         status = self._status(step.key)
         status["admission"] = step.admission
         status.pop("resourceRequests", None)
+        status.pop("unhealthyNodes", None)
         self.set(step.key, "QuotaReserved", True, step.reason, step.message)
         if step.admitted:
             self.set(step.key, "Admitted", True, "Admitted", "The workload is admitted")

@@ -18,7 +18,6 @@ from worker_agent.engine.requeue_reason import RequeueReason
 from worker_agent.engine.scan import ScanState
 from worker_agent.engine.tas.placement import NO_PLACEMENT
 
-
 UNCHECKED = ("lastTransitionTime", "unhealthyNodes")
 """Not compared where the real clock was used; failed nodes may be a merge leftover there."""
 

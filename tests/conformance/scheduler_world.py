@@ -1,7 +1,7 @@
 """The world of a recorded scheduling case: cycles and their writes as the agent's shell does them, nothing observed."""
 
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from tests.conformance import engine_objects
 from tests.conformance.case import Document
@@ -11,7 +11,7 @@ from worker_agent.api.meta import Key
 from worker_agent.engine import intent_effects, scheduling_writes
 from worker_agent.engine.cycle import run_cycle
 from worker_agent.engine.intents import ApplyStatus, Intent, RecordEvent
-from worker_agent.engine.plan import Admit, Evict, Plan, Preempt, Requeue
+from worker_agent.engine.plan import Admit, Evict, Plan, Preempt, Requeue, SecondPassFailed
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.reservation import Observability
 from worker_agent.engine.state import ClusterState
@@ -29,12 +29,16 @@ class SchedulerWorld:
         self.plan = Plan()
         self.events: list[Document] = []
         self.workloads = {engine_objects.key_of(o): o for o in case["objects"] if o["kind"] == "Workload"}
+        self._waiting_again = [Key.parse(name) for name in case.get("secondPass") or ()]
         self._admission_fails = bool(case.get("admissionError"))
         self._how = Observability(fine=policy.observability, explicit=policy.explicit_status)
         engine_objects.load(self.state, case["objects"], self.now)
         self.state.flush_requeues(self.now)
 
     def cycle(self) -> None:
+        # A second passes per workload of the second-pass queue before the cycle (conformance/README).
+        self.now += timedelta(seconds=len(self._waiting_again))
+        self._waiting_again.clear()
         heads = self.state.heads(self.now)
         self.plan = run_cycle(self.state, heads, self.policy, self.now) if heads else Plan()
         for step in self.plan:
@@ -43,7 +47,9 @@ class SchedulerWorld:
             elif isinstance(step, Preempt):
                 self._preempt(step)
             elif isinstance(step, Evict):
-                self._write(scheduling_writes.evict(self.workloads[step.key], step, self.now))
+                self._evict(step)
+            elif isinstance(step, SecondPassFailed):
+                self._write(scheduling_writes.second_pass_failed(self.workloads[step.key], step))
             elif isinstance(step, Requeue):
                 self.requeue(step)
 
@@ -69,6 +75,15 @@ class SchedulerWorld:
         if step.replaces is not None:
             replaced = self.workloads[step.replaces]
             self._write(scheduling_writes.replaced(replaced, step.replaced_message, self.now))
+
+    def _evict(self, step: Evict) -> None:
+        """Where the write fails, the workload is tried again, and told why it found no place."""
+        if self._admission_fails:
+            entry = next(entry for entry in self.plan.entries if entry.row.key == step.key)
+            failed = SecondPassFailed(step.key, step.cluster_queue, entry.message)
+            self._write(scheduling_writes.second_pass_failed(self.workloads[step.key], failed))
+            return
+        self._write(scheduling_writes.evict(self.workloads[step.key], step, self.now))
 
     def _preempt(self, step: Preempt) -> None:
         self._write(scheduling_writes.preempt(self.workloads[step.key], step, self.now))

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from worker_agent.api import resource_type as kinds
+from worker_agent.api import timestamps
 from worker_agent.api.resource_type import ResourceType
 from worker_agent.controllers.engine_messages import Ask, Message, Put, Remove
 from worker_agent.controllers.recording import NO_RECORDER, Recorder
@@ -118,7 +119,7 @@ class EngineWork:
             self._backoff, self._last_outcome = 0.0, None
         sampled_until = self._state.sample_usage(self._clock.now())
         wait = self._cycle(news=bool(taken) or flushed or not self._published or self._sampled(sampled_until))
-        return self._earliest(wait, sampled_until)
+        return self._earliest(wait, sampled_until, self._state.second_pass.wait(timestamps.micros(self._clock.now())))
 
     def _batch(self) -> float:
         """How long wake-ups are gathered: long enough that the last flush, repeated, stays within its share."""

@@ -16,7 +16,7 @@ from worker_agent.controllers.engine_messages import Forget, Message
 from worker_agent.controllers.known_objects import KnownObjects
 from worker_agent.engine import admission_checks, reservation, scheduling_writes
 from worker_agent.engine.intents import Intent
-from worker_agent.engine.plan import Admit, Evict, Plan, Preempt, Requeue, Step
+from worker_agent.engine.plan import Admit, Evict, Plan, Preempt, Requeue, SecondPassFailed, Step
 from worker_agent.engine.reservation import Observability
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
@@ -90,6 +90,10 @@ class PlanWriter:
             await self._admit(step)
         elif isinstance(step, Requeue):
             await self._requeue(step)
+        elif isinstance(step, SecondPassFailed):
+            workload = self._known.document(WORKLOADS, step.key)
+            if workload is not None:
+                await self._applier.apply_in_turn(scheduling_writes.second_pass_failed(workload, step))
 
     async def _admit(self, step: Admit) -> None:
         try:
@@ -117,7 +121,7 @@ class PlanWriter:
         if workload is None:
             self._forget(step)
             return
-        if not scheduling_writes.still_waits(workload):
+        if not _may_be_admitted(workload, step):
             if not _holds(workload, step):
                 self._forget(step)
             return
@@ -185,9 +189,18 @@ class PlanWriter:
         return intents
 
 
+def _may_be_admitted(workload: Document, step: Admit) -> bool:
+    if not step.second_pass:
+        return scheduling_writes.still_waits(workload)
+    written = (workload.get("status") or {}).get("admission") == step.admission
+    return scheduling_writes.may_be_placed(workload) and not written
+
+
 def _holds(workload: Document, step: Admit) -> bool:
     """Whether our own write has reached the object after all."""
     admission = (workload.get("status") or {}).get("admission") or {}
+    if step.second_pass:
+        return bool(admission == step.admission)
     return reservation.has_quota(workload) and admission.get("clusterQueue") == step.cluster_queue
 
 

@@ -82,6 +82,8 @@ class _Assigner:
         return PodSetResult(pod_set.name, count, requests)
 
     def run(self) -> Assignment:
+        if self.request.row.reserved_in:
+            return self._placed_again()
         done: list[int] = []
         for members in _groups(self.request.row.pod_sets):
             done += members
@@ -90,7 +92,19 @@ class _Assigner:
         results = [self.results[index] for index in sorted(done)]
         tried = [{r: choice.tried for r, choice in result.flavors.items()} for result in results]
         scan = ScanState(tried, self.queue.node.generation, self.request.cycle, self.request.row.hash)
-        assignment = Assignment(results, self.usage, self.borrowing, scan)
+        return self._placed(Assignment(results, self.usage, self.borrowing, scan))
+
+    def _placed_again(self) -> Assignment:
+        """A workload that holds quota keeps its flavors and asks for no more of it: only pods still need a place."""
+        row = self.request.row
+        for pod_set, result in zip(row.pod_sets, self.results, strict=True):
+            result.requests, result.count = dict(pod_set.requests), pod_set.count
+            result.flavors = {r: FlavorChoice(flavor, modes.Mode.FIT, 0) for r, flavor in pod_set.flavors.items()}
+            result.topology, result.delayed = pod_set.topology, pod_set.delayed
+        scan = ScanState([{} for _ in row.pod_sets], self.queue.node.generation, self.request.cycle, row.hash)
+        return self._placed(Assignment(self.results, {}, 0, scan))
+
+    def _placed(self, assignment: Assignment) -> Assignment:
         if self.request.policy.topology_aware and assignment.mode is not modes.Mode.NO_FIT:
             replaced = self.request.replaced.row if self.request.replaced is not None else None
             self.request.placement.place(self.request.preemptor, assignment, replaced)

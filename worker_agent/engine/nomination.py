@@ -136,6 +136,8 @@ def get_assignments(request: FlavorRequest) -> Found:
     if _viable(full):
         return full
     row = request.row
+    if row.reserved_in:
+        return full
     if request.policy.partial_admission and partial_admission.applies(row.pod_sets):
         reduced = Reduction(row.pod_sets, lambda counts: _probe(request, counts)).search()
         if reduced is not None:

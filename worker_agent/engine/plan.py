@@ -30,6 +30,8 @@ class Admit:
     replaces: Key | None = None
     """A slice of the same elastic job: once the admission is written, it is finished with ``replaced_message``."""
     replaced_message: str = ""
+    second_pass: bool = False
+    """The workload held quota before; its pods got the place that was lacking."""
     generation: int = field(default=0, compare=False)
     """Of the object the decision was made on; a newer spec wants a new decision. 0: not known."""
 
@@ -76,7 +78,17 @@ class Requeue:
     """For ``status.resourceRequests``: one entry per pod set."""
 
 
-Step = Admit | Preempt | Evict | Requeue
+@dataclass(frozen=True, slots=True)
+class SecondPassFailed:
+    """A workload that holds quota found no place for some of its pods; it keeps the quota and is tried again later."""
+
+    key: Key
+    cluster_queue: str
+    message: str
+    reason: str = "SecondPassFailed"
+
+
+Step = Admit | Preempt | Evict | Requeue | SecondPassFailed
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,4 +126,4 @@ class Plan:
     @property
     def progressed(self) -> bool:
         """Something was admitted or evicted: the next cycle should follow at once."""
-        return any(not isinstance(step, Requeue) for step in self.steps)
+        return any(not isinstance(step, Requeue | SecondPassFailed) for step in self.steps)

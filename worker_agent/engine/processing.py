@@ -10,7 +10,7 @@ from worker_agent.engine.cluster_queue import ClusterQueueRow
 from worker_agent.engine.flavors import FlavorRequest
 from worker_agent.engine.modes import Mode
 from worker_agent.engine.nomination import Entry, Outcome, Search
-from worker_agent.engine.plan import Admit, Evict, Plan, Requeue, Step
+from worker_agent.engine.plan import Admit, Evict, Plan, Requeue, SecondPassFailed, Step
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.preemption import issue
 from worker_agent.engine.preemption.search import Preemptor, Target
@@ -18,6 +18,7 @@ from worker_agent.engine.quota import NO_QUOTA
 from worker_agent.engine.requeue_reason import RequeueReason
 from worker_agent.engine.resources import Amounts
 from worker_agent.engine.state import ClusterState
+from worker_agent.engine.tas import workload_facts
 from worker_agent.engine.tas.topology_placement import net_usage
 from worker_agent.engine.workload_info import WorkloadRow
 
@@ -66,7 +67,9 @@ class Processing:
         return assignment
 
     def _settle(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> None:
-        if assignment.mode is Mode.NO_FIT:
+        if self._fails_fast(entry, assignment):
+            self._evict_from_failed_node(entry, queue)
+        elif assignment.mode is Mode.NO_FIT:
             entry.refuse(entry.message, assignment.no_fit_reason, RequeueReason.NO_FIT)
         elif assignment.mode is Mode.PREEMPT and not entry.targets:
             self._wait_without_targets(entry, queue, assignment)
@@ -83,6 +86,18 @@ class Processing:
             self._skip(entry, NO_LONGER_FITS, preemptor=assignment.mode is Mode.PREEMPT)
         else:
             self._take_room(entry, queue, assignment)
+
+    def _fails_fast(self, entry: Entry, assignment: Assignment) -> bool:
+        if not (entry.second_pass and self._policy.topology.fail_fast) or assignment.mode is Mode.FIT:
+            return False
+        return bool(workload_facts.unhealthy_node(entry.row.workload))
+
+    def _evict_from_failed_node(self, entry: Entry, queue: ClusterQueueRow) -> None:
+        """No other place for the pods of a failed node: the workload starts anew elsewhere."""
+        nodes = ",".join(node.name for node in entry.row.workload.status.unhealthy_nodes or ())
+        message = f"Workload was evicted as there was no replacement for unhealthy node(s): {nodes}"
+        entry.outcome = Outcome.EVICTED
+        self._steps.append(Evict(entry.row.key, names.EVICTED_NODE_FAILURES, message, queue.name))
 
     # -- questions -------------------------------------------------------------------------------------------------
 
@@ -222,7 +237,10 @@ class Processing:
             if entry.outcome is Outcome.ASSUMED and entry.queue is not None and entry.assignment is not None:
                 self._steps.append(self._admit(entry, entry.queue, entry.assignment))
         for entry in entries:
-            if entry.outcome is not Outcome.ASSUMED:
+            if entry.second_pass and entry.outcome not in (Outcome.ASSUMED, Outcome.EVICTED):
+                self._state.second_pass.failed(entry.row.key, self._now)
+                self._steps.append(SecondPassFailed(entry.row.key, entry.queue_name, entry.message))
+            elif entry.outcome not in (Outcome.ASSUMED, Outcome.EVICTED):
                 self._steps.append(self._give_back(entry))
         return Plan(
             self._state.cycle,
@@ -247,6 +265,7 @@ class Processing:
             admission.flavors_considered(assignment),
             None if replaced is None else replaced.key,
             "" if replaced is None else slice_replacement.finished_message(entry.row),
+            entry.second_pass,
             generation=entry.row.workload.metadata.generation,
         )
         entry.row.scan = entry.scan

@@ -11,7 +11,7 @@ from worker_agent.api.resource_type import WORKLOADS
 from worker_agent.engine import eviction, intent_effects, reservation, workload_status
 from worker_agent.engine.intents import Intent, RecordEvent
 from worker_agent.engine.nomination import Outcome
-from worker_agent.engine.plan import Admit, Evict, Preempt, Requeue
+from worker_agent.engine.plan import Admit, Evict, Preempt, Requeue, SecondPassFailed
 from worker_agent.engine.reservation import Observability
 from worker_agent.engine.workload_status import StatusDraft
 
@@ -27,14 +27,19 @@ def admit(
 ) -> list[Intent]:
     """Reservation, and Admitted in the same write when no check is outstanding; with the events of both."""
     draft = StatusDraft(workload, now)
+    reserved, admitted = draft.is_true(names.QUOTA_RESERVED), draft.is_true(names.ADMITTED)
     reservation.reserve(draft, step.admission, required_checks, how)
+    draft.put(unhealthyNodes=None)
     waited = (now - queued_since(workload)).total_seconds()
     message = f"Quota reserved in ClusterQueue {step.cluster_queue}, wait time since queued was {waited:.0f}s"
     if step.flavors_considered:
         message += f"; Flavors considered: {step.flavors_considered}"
-    intents: list[Intent] = [*draft.intents(), _event(workload, "QuotaReserved", message)]
-    if draft.is_true(names.ADMITTED):
-        text = f"Admitted by ClusterQueue {step.cluster_queue}, wait time since reservation was 0s"
+    intents: list[Intent] = [*draft.intents()]
+    if not reserved:
+        intents.append(_event(workload, "QuotaReserved", message))
+    if draft.is_true(names.ADMITTED) and not admitted:
+        since = (now - workload_status.since(workload, names.QUOTA_RESERVED)).total_seconds() if reserved else 0.0
+        text = f"Admitted by ClusterQueue {step.cluster_queue}, wait time since reservation was {since:.0f}s"
         intents.append(_event(workload, names.ADMITTED, text))
     return intents
 
@@ -62,6 +67,16 @@ def preempt(victim: Document, step: Preempt, now: datetime) -> list[Intent]:
     draft.set(names.PREEMPTED, True, step.reason, step.message)
     evicted = eviction.evict(draft, names.EVICTED_PREEMPTED, step.message)
     return [*draft.intents(), _event(victim, names.PREEMPTED, f"{step.message}; {step.priorities}"), evicted]
+
+
+def may_be_placed(workload: Document) -> bool:
+    """Whether a Workload that holds quota can still be given its place."""
+    return reservation.has_quota(workload) and not _leaves_already(workload)
+
+
+def second_pass_failed(workload: Document, step: SecondPassFailed) -> list[Intent]:
+    """Nothing is written; an event says why pods still have no place."""
+    return [_event(workload, step.reason, step.message, "Warning")]
 
 
 def evict(workload: Document, step: Evict, now: datetime) -> list[Intent]:

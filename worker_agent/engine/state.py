@@ -25,6 +25,7 @@ from worker_agent.engine.pending import PendingQueue
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.queue_state import QueueState
 from worker_agent.engine.requeue_reason import RequeueReason
+from worker_agent.engine.tas.second_pass import SecondPass
 from worker_agent.engine.workload_info import PodSetRow, WorkloadRow
 
 _HOLDING = (Phase.RESERVED, Phase.ADMITTED)
@@ -39,6 +40,8 @@ class ClusterState(QueueState):
         """Every Workload that is neither finished nor deactivated."""
         self.unready: dict[Key, None] = {}
         """Workloads that hold quota without PodsReady."""
+        self.second_pass = SecondPass()
+        """Workloads with quota that still need a place for their pods."""
         self.cycle = 0
         self._by_queue: dict[Key, dict[Key, None]] = {}
         self._homeless: dict[str, dict[Key, None]] = {}
@@ -148,6 +151,7 @@ class ClusterState(QueueState):
 
     def _to_queue(self, row: WorkloadRow, old: WorkloadRow | None) -> None:
         if old is not None and old.phase in _HOLDING:
+            self.second_pass.drop(row.key)
             self._release(old)
             self._unlist(old)
             self._know(row)
@@ -177,6 +181,7 @@ class ClusterState(QueueState):
                     self._note_queue_of(row)
         self._know(row)
         self._hold(row)
+        self.second_pass.observe(row, self._clock)
         if self.usage_book is not None and row.phase == Phase.ADMITTED:
             self.usage_book.settle(row, self._clock)
 
@@ -189,6 +194,7 @@ class ClusterState(QueueState):
             self.evicting.pop(key, None)
 
     def _remove(self, row: WorkloadRow) -> None:
+        self.second_pass.drop(row.key)
         self.evicting.pop(row.key, None)
         self._drop_penalty(row)
         self._withdraw(row)
@@ -247,18 +253,22 @@ class ClusterState(QueueState):
         row.queued_in = ""
 
     def heads(self, now: datetime) -> list[Head]:
-        """One workload per active ClusterQueue that has any; they are in flight until the cycle settles them."""
+        """One workload per active ClusterQueue that has any; they are in flight until the cycle settles them.
+
+        Workloads that hold quota and need a place come before them, however many those are.
+        """
         self._clock = timestamps.micros(now)
+        again = [Head(row, row.reserved_in, True) for row in self.second_pass.take(self._clock, self.rows.get)]
         ready = [queue for queue in self.pending.values() if queue.has_active and self._activities[queue.name].active]
         if not ready:
-            return []
+            return again
         if self.usage_book is not None:
             self.sample_usage(now)
             self.usage_book.rank(ready)
         self._pops += 1
         self._changed.update(queue.name for queue in ready)
         popped = [(queue.pop(), queue.name) for queue in ready]
-        return [Head(self._as_of_now(row), name) for row, name in popped if row is not None]
+        return again + [Head(self._as_of_now(row), name) for row, name in popped if row is not None]
 
     def requeue(self, row: WorkloadRow, reason: RequeueReason, status_reason: str = "") -> None:
         """Give a head back (spec/engine 5.4). The newest object decides; one that may not queue any more is dropped."""
@@ -309,18 +319,24 @@ class ClusterState(QueueState):
     # -- quota -----------------------------------------------------------------------------------------------------
 
     def assume(self, row: WorkloadRow, queue: str, pod_sets: Sequence[PodSetRow], admitted: bool) -> None:
-        """Reserve quota for a head ahead of the write that says so; ``forget`` undoes it."""
+        """Reserve quota for a head ahead of the write that says so; ``forget`` undoes it.
+
+        One that holds quota already keeps the time since when, and its share of usage.
+        """
+        again = row.phase in _HOLDING
+        if again:
+            self._release(row)
         self._withdraw(row)
         row.phase = Phase.ADMITTED if admitted else Phase.RESERVED
         row.assumed = True
-        row.reserved_at = self._second()
+        row.reserved_at = row.reserved_at if again else self._second()
         row.reserved_in = queue
         row.pod_sets = tuple(pod_sets)
         row.usage = workload_info.usage_of(row.pod_sets)
         row.placed = workload_info.placed_by(row.pod_sets)
         self._know(row)
         self._hold(row)
-        if self.usage_book is not None:
+        if self.usage_book is not None and not again:
             self.usage_book.charge(row, queue)
 
     def assume_admission(self, workload: Workload, admission: Document, now: datetime) -> None:
@@ -355,6 +371,10 @@ class ClusterState(QueueState):
         fresh = workload_info.build(row.workload, self.shapes)
         fresh.scan = row.scan
         self._know(fresh)
+        if fresh.phase in _HOLDING:
+            self._hold(fresh)
+            self.second_pass.observe(fresh, self._clock)
+            return
         self.requeue(fresh, RequeueReason.FAILED_AFTER_NOMINATION)
 
     def _second(self) -> int:
