@@ -39,6 +39,7 @@ def demo(  # noqa: PLR0913, PLR0917 - the command's own options
     Examples: fedhub demo; fedhub demo --jobs 300; fedhub demo --keep
     """
     from hub.local import spec  # noqa: PLC0415 - imports that take long wait until they are needed
+    from hub.local.layout import Layout  # noqa: PLC0415
 
     try:
         folder = manifests or spec.shipped()
@@ -50,11 +51,17 @@ def demo(  # noqa: PLR0913, PLR0917 - the command's own options
     options = {"jobs": jobs, "keep": keep, "timeout": timeout, "state": state, "real": real}
     rows, unfinished = _run(found, folder, options)
     _report(rows, output_format)
+    if keep:
+        local_commands.tell_access(Layout(state.resolve()), [cluster.name for cluster in found.clusters])
     if unfinished:
-        output.fail(f"{unfinished} of {len(rows)} jobs did not finish")
+        for row in unfinished:
+            output.say(f"{row.job} is {row.stage}: {row.why or 'nothing is known of it yet'}")
+        output.fail(
+            f"{len(unfinished)} of {len(rows)} jobs did not finish; the logs are in {Layout(state.resolve()).logs}"
+        )
 
 
-def _run(found: Any, folder: Path, options: dict[str, Any]) -> tuple[list[Any], int]:
+def _run(found: Any, folder: Path, options: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     """Starts what is needed, follows the jobs, stops what was started; Ctrl-C and SIGTERM stop cleanly too."""
     from hub.local import federation as local  # noqa: PLC0415
     from hub.local.demo_board import Stage  # noqa: PLC0415
@@ -75,12 +82,15 @@ def _run(found: Any, folder: Path, options: dict[str, Any]) -> tuple[list[Any], 
         output.fail(error)
     except KeyboardInterrupt:
         federation.down()
-        output.fail("interrupted; everything that was started is stopped", 130)
-    if options["keep"]:
-        local_commands.tell_access(layout.kubeconfig, [cluster.name for cluster in found.clusters])
-    elif not reused:
+        output.fail(
+            "interrupted; the federation that was running goes on"
+            if reused
+            else "interrupted; everything that was started is stopped",
+            130,
+        )
+    if not options["keep"] and not reused:
         federation.down()
-    return rows, sum(row.stage is not Stage.FINISHED for row in rows)
+    return rows, [row for row in rows if row.stage is not Stage.FINISHED]
 
 
 async def _follow(layout: Any, manager: str, folder: Path, options: dict[str, Any]) -> list[Any]:

@@ -47,7 +47,7 @@ def up(
     except (FederationError, KeyboardInterrupt) as error:
         federation.down()
         output.fail(error if str(error) else "interrupted", 130 if isinstance(error, KeyboardInterrupt) else 1)
-    tell_access(federation.layout.kubeconfig, [cluster.name for cluster in federation.spec.clusters])
+    tell_access(federation.layout, [cluster.name for cluster in federation.spec.clusters])
 
 
 def down(state: StateFolder = DEFAULT_STATE) -> None:
@@ -72,7 +72,7 @@ def status(
 
     records = processes.saved(Layout(state.resolve()).processes)
     if not records:
-        output.fail(f"no federation runs in {state.resolve()}; start one with: fedhub up")
+        output.fail(f"no federation runs in {state.resolve()}; start one with: {output.hint('up', state.resolve())}")
     rows = [_row(process) for process in records]
     if output_format in (Format.JSON, Format.YAML):
         output.structured(rows, output_format)
@@ -99,9 +99,9 @@ def _row(process: Any) -> dict[str, str | int]:
     }
 
 
-def tell_access(kubeconfig: Path, contexts: list[str]) -> None:
+def tell_access(layout: Any, contexts: list[str]) -> None:
     """How to reach the clusters with kubectl, on standard output so that it can be copied."""
-    print(f"export KUBECONFIG={kubeconfig}")
+    print(f"export KUBECONFIG={layout.kubeconfig}")
     for context in contexts:
         print(f"kubectl --context {context} get clusterqueues,workloads -A")
-    output.say("stop it with: fedhub down")
+    output.say(f"stop it with: {output.hint('down', layout.root)}")

@@ -1,8 +1,10 @@
 """How commands speak: results on standard output, progress and errors on standard error."""
 
+import shutil
 import sys
 from enum import StrEnum
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import Any, Final, NoReturn
 
 import msgspec
 import typer
@@ -13,7 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 results = Console(soft_wrap=False)
-notes = Console(stderr=True, highlight=False)
+notes = Console(stderr=True, highlight=False, soft_wrap=True)
+
+CELL_PADDING: Final = 2
+"""What rich puts between two columns."""
 
 
 class Format(StrEnum):
@@ -52,10 +57,26 @@ def table(columns: list[str], rows: list[list[str]]) -> None:
             padded = [cell.ljust(width) for cell, width in zip(line[:-1], widths, strict=False)]
             print("   ".join([*padded, line[-1]]).rstrip())
         return
+    # The other columns are whole at any width: what a terminal has no room for is taken from the last one.
+    room = max(len(columns[-1]), results.width - sum(widths[:-1]) - CELL_PADDING * len(columns))
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for column, width in zip(columns[:-1], widths, strict=False):
         shown.add_column(column.upper(), no_wrap=True, min_width=width)
-    shown.add_column(columns[-1].upper(), no_wrap=True, overflow="ellipsis")
+    shown.add_column(columns[-1].upper(), no_wrap=True, max_width=room)
     for row in rows:
-        shown.add_row(*(Text(cell) for cell in row))
+        last = row[-1] if len(row[-1]) <= room else row[-1][: room - 1] + "…"
+        shown.add_row(*(Text(cell) for cell in (*row[:-1], last)))
     results.print(shown)
+
+
+def hint(command: str, state: Path) -> str:
+    """``command`` as this user can type it: the program by the path it was called by, the state folder if not usual."""
+    program = Path(sys.argv[0]) if Path(sys.argv[0]).stem == "fedhub" else Path("fedhub")
+    called = program.name if shutil.which(program.name) == str(program) else _relative(program)
+    return f"{called} {command}" + ("" if state == Path(".fedhub").resolve() else f" --state {_relative(state)}")
+
+
+def _relative(path: Path) -> str:
+    """From the working directory where that is shorter to read."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_absolute() and path.is_relative_to(here) else str(path)

@@ -38,6 +38,8 @@ def adopt(group: RemoteGroup, cluster: str, copy: Sight, now: datetime) -> list[
     if group.has_quota and evicted is not None and evicted.is_true:
         intents.append(_deactivate(group, cluster, evicted.message))
         return intents
+    if _nominated_elsewhere(group, cluster):
+        return [*intents, _status(group, {"nominatedClusterNames": [cluster]})]
     sync = sync_job.validated(group, cluster, now, may_create=group.check.state not in _LEAVING)
     if not sync.refused:
         intents += _told(group, cluster, copy, now)
@@ -47,6 +49,16 @@ def adopt(group: RemoteGroup, cluster: str, copy: Sight, now: datetime) -> list[
     timeout = group.policy.worker_lost_timeout.total_seconds()
     intents.append(RequeueAfter(DEFERRED_SYNC_SECONDS if sync.deferred else timeout))
     return intents
+
+
+def _nominated_elsewhere(group: RemoteGroup, cluster: str) -> bool:
+    """The copy was admitted just when the Workload was being nominated to another cluster.
+
+    Only a nominated cluster may become the Workload's own (its webhook sees to that), so the nomination follows the
+    copy first; what it changes brings the Workload here again.
+    """
+    nominated = group.local.view.status.nominated_cluster_names
+    return bool(nominated) and cluster not in (nominated or ()) and group.cluster_name != cluster
 
 
 def lost(group: RemoteGroup, now: datetime) -> list[HubIntent]:

@@ -66,6 +66,8 @@ class Federation:
 
     def down(self) -> None:
         """Stops every process of this federation, agents first, API servers last."""
+        if not self.running:
+            return  # the record on disk, if any, is another federation's
         stop(list(self.running.values()))
         self.running.clear()
         self.layout.processes.unlink(missing_ok=True)
@@ -80,7 +82,8 @@ class Federation:
         alive = [process.name for process in processes.saved(self.layout.processes) if process.alive]
         if alive:
             raise FederationError(
-                f"a federation already runs in {self.layout.root} ({', '.join(alive)}); stop it with: fedhub down"
+                f"a federation already runs in {self.layout.root} ({', '.join(alive)});"
+                f" stop it with: fedhub down --state {self.layout.root}"
             )
 
     def _refuse_missing(self) -> None:

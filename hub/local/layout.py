@@ -38,8 +38,12 @@ class Layout:
         """The settings file of a hub or agent."""
         return self.root / "settings" / f"{program}.yaml"
 
+    @property
+    def logs(self) -> Path:
+        return self.root / "logs"
+
     def log(self, program: str) -> Path:
-        return self.root / "logs" / f"{program}.log"
+        return self.logs / f"{program}.log"
 
 
 def free_ports(count: int) -> list[int]:

@@ -1,9 +1,13 @@
 """What a user gets for a wrong command line or wrong settings: one clear line and exit code 2, never a traceback."""
 
+import io
+
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from hub.cli import app as hub_app
+from hub.cli import output
 from worker_agent.cli import app as agent_app
 
 
@@ -90,3 +94,12 @@ def test_demo_with_a_wrong_description_names_the_file(tmp_path):
 
 def test_number_of_jobs_has_limits():
     assert run(hub_app, "demo", "--jobs", "0").exit_code == 2
+
+
+def test_a_table_keeps_its_columns_on_a_narrow_terminal(monkeypatch):
+    shown = io.StringIO()
+    monkeypatch.setattr(output, "results", Console(file=shown, force_terminal=True, width=60, color_system=None))
+    output.table(["job", "ran", "why"], [["train-001", "4s", "oregon: fits now in large; tokyo: fits now in spot"]])
+    row = shown.getvalue().splitlines()[-2]
+    assert row.split()[:2] == ["train-001", "4s"]
+    assert row.rstrip().endswith("…")

@@ -313,6 +313,14 @@ def test_s6_the_first_admitted_copy_wins_and_the_others_go():
     assert one(RequeueAfter, intents).seconds == 900
 
 
+def test_s6_a_copy_admitted_while_the_workload_was_nominated_elsewhere_is_nominated_before_it_is_adopted():
+    local = checked("Pending", nominatedClusterNames=["w2"])
+    intents = sync.decide(group(local, {"w1": holding(copy(ADMITTED)), "w2": holding(copy())}), NOW)
+    assert one(DeleteObject, intents).cluster == "w2"
+    assert one(ApplyStatus, intents).fields == {"nominatedClusterNames": ["w1"]}
+    assert of(CreateObject, intents) == []
+
+
 def test_s6_another_cluster_name_is_an_error_and_nothing_is_written():
     intents = sync.decide(adopted(clusterName="gone"), NOW)
     assert one(RetryWithError, intents).message == 'attempting to change immutable ClusterName from "gone" to "w2"'

@@ -6,7 +6,9 @@ import sys
 
 import psutil
 
-from hub.local import processes
+from hub.local import processes, spec
+from hub.local.federation import Federation
+from hub.local.layout import Layout
 
 SLEEPER = ["-c", "import time; time.sleep(60)"]
 STUBBORN = [
@@ -62,3 +64,12 @@ def test_compiled_modules_are_kept_with_the_interpreter_where_they_may_not_be_be
 def test_where_they_may_be_nothing_is_changed(monkeypatch):
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     assert processes.surroundings() == dict(os.environ)
+
+
+def test_a_federation_that_started_nothing_leaves_the_record_of_another_alone(tmp_path):
+    layout = Layout(tmp_path)
+    running = processes.start("sleeper", SLEEPER, tmp_path / "log")
+    processes.save(layout.processes, [running])
+    Federation(spec.load(spec.shipped()), spec.shipped(), layout).down()
+    assert processes.saved(layout.processes) == [running]
+    processes.stop([running])
