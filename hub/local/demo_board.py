@@ -61,8 +61,11 @@ def brief(why: str) -> str:
 
 
 def _brief(part: str) -> str:
-    cluster, _, verdict = part.partition(": ")
-    return f"{cluster}: {verdict.split(': ')[0].split(' for ')[0]}"
+    cluster, _, told = part.partition(": ")
+    verdict, *details = re.sub(r" for \d+ pods.*", "", told).split(": ")
+    if verdict == "impossible" and details:
+        verdict += f" ({details[-1].split(', ')[0]})"
+    return f"{cluster}: {verdict}"
 
 
 def counts(rows: Iterable[Row]) -> Counter[Stage]:

@@ -51,11 +51,11 @@ def test_counts_by_stage():
 
 def test_brief_reason_keeps_each_verdict_without_details():
     why = (
-        "oregon: fits now in a100; berlin: impossible: couldn't assign flavors to pod set main: x; "
+        "oregon: fits now in a100; berlin: impossible: couldn't assign flavors to pod set main: no a, no b; "
         "tokyo: quota is free, but no nodes have room for 4 pods of cpu 3 now"
     )
     assert demo_board.brief(why) == (
-        "oregon: fits now in a100; berlin: impossible; tokyo: quota is free, but no nodes have room"
+        "oregon: fits now in a100; berlin: impossible (no a); tokyo: quota is free, but no nodes have room"
     )
 
 
