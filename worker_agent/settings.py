@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from worker_agent.api import durations
+from worker_agent.api.frameworks import FRAMEWORKS
 
 
 def _duration(value: Any) -> Any:
@@ -142,6 +143,15 @@ class Integrations(Stanza):
     external_frameworks: list[str] = []
     label_keys_to_copy: list[str] = []
 
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        for index, name in enumerate(self.frameworks):
+            if name not in FRAMEWORKS:
+                raise ValueError(f"frameworks[{index}] {name!r} must be one of {', '.join(FRAMEWORKS)}")
+            if name in self.frameworks[:index]:
+                raise ValueError(f"frameworks[{index}] {name!r} is there already")
+        return self
+
 
 class FairSharing(Stanza):
     ALLOWED: ClassVar = (
@@ -201,6 +211,8 @@ class IncrementalDispatcher(Stanza):
 
 
 class MultiKueueStanza(Stanza):
+    INCREMENTAL: ClassVar = "kueue.x-k8s.io/multikueue-dispatcher-incremental"
+
     gc_interval: NonNegativeDuration = timedelta(minutes=1)
     origin: str = Field(default="multikueue", max_length=63, pattern=r"^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$")
     worker_lost_timeout: NonNegativeDuration = timedelta(minutes=15)
@@ -209,6 +221,12 @@ class MultiKueueStanza(Stanza):
     external_frameworks: list[dict[str, str]] = []
     cluster_profile: dict[str, Any] | None = None
     incremental_dispatcher_config: IncrementalDispatcher | None = None
+
+    @model_validator(mode="after")
+    def _dispatcher_of_its_own(self) -> Self:
+        if self.incremental_dispatcher_config is not None and self.dispatcher_name != self.INCREMENTAL:
+            raise ValueError(f"incrementalDispatcherConfig may only be set with dispatcherName {self.INCREMENTAL}")
+        return self
 
 
 class VisibilityServer(Stanza):

@@ -40,9 +40,11 @@ def report(state: ClusterState, policy: Policy, now: datetime, integrations: Seq
     instant = timestamps.micros(now)
     room = flavor_nodes.room(state, instant)
     shapes = _asked_shapes(state)
+    switches = _switches(policy)
     status: Document = {
         "engineVersion": ENGINE_VERSION,
-        "policy": {"hash": policy_hash(policy), "switches": _switches(policy)},
+        # Left out when empty: an apply that empties a map of entries it owned leaves a null, which is refused.
+        "policy": {"hash": policy_hash(policy), **({"switches": switches} if switches else {})},
         "reportedAt": timestamps.rfc3339(now),
         "clusterQueues": [_queue(state, queue) for _, queue in sorted(state.cluster_queues.items())],
         "integrations": sorted(integrations),

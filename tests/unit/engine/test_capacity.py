@@ -216,6 +216,10 @@ def test_switches_off_their_default_are_listed() -> None:
     assert report(world)["policy"]["switches"] == {"partial_admission": "False"}
 
 
+def test_no_switches_are_told_where_all_are_at_their_default() -> None:
+    assert "switches" not in report(EngineWorld(single_queue()))["policy"]
+
+
 def test_a_report_reads_as_a_cluster_capacity() -> None:
     world = EngineWorld([*machines(2), *single_queue()])
     world.put(workload("w", pod_set(requests={GPU: 1, "memory": "1Gi"})))

@@ -113,6 +113,18 @@ WRONG = {
         "leaderElection: {leaseDuration: 1s}",
         "leaderElection: must satisfy leaseDuration > renewDeadline > retryPeriod",
     ),
+    "framework": (
+        "integrations: {frameworks: [batch/job, batch/nope]}",
+        "integrations: frameworks[1] 'batch/nope' must be one of batch/job, ",
+    ),
+    "framework twice": (
+        "integrations: {frameworks: [pod, batch/job, pod]}",
+        "integrations: frameworks[2] 'pod' is there already",
+    ),
+    "incremental dispatcher": (
+        "multiKueue: {incrementalDispatcherConfig: {stepSize: 2}}",
+        "multiKueue: incrementalDispatcherConfig may only be set with dispatcherName kueue.x-k8s.io/multikueue-",
+    ),
     "cipher suites": (
         "tls: {minVersion: VersionTLS13, cipherSuites: [a]}",
         "tls: cipherSuites may not be set with minVersion VersionTLS13",
