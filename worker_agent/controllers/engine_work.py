@@ -100,6 +100,8 @@ class EngineWork:
         self._last_outcome: Any = None
         self._published = False
         self._sampled_until: float | None = None
+        self._next_cycle: float | None = None
+        """Monotonic instant before which a cycle would decide what the last one did; None: only news changes that."""
 
     def step(self, messages: deque[Message]) -> float | None:
         """Take all messages, then run at most one cycle. Returns the seconds to wait; None: until a message."""
@@ -118,8 +120,17 @@ class EngineWork:
         if taken or flushed:
             self._backoff, self._last_outcome = 0.0, None
         sampled_until = self._state.sample_usage(self._clock.now())
-        wait = self._cycle(news=bool(taken) or flushed or not self._published or self._sampled(sampled_until))
-        return self._earliest(wait, sampled_until, self._state.second_pass.wait(timestamps.micros(self._clock.now())))
+        news = bool(taken) or flushed or not self._published or self._sampled(sampled_until)
+        if news or self._second_pass() == 0.0:
+            self._next_cycle = moment
+        if self._next_cycle is not None and moment + HAIR >= self._next_cycle:
+            wait = self._cycle(news)
+            self._next_cycle = None if wait is None else self._clock.monotonic() + wait
+        return self._earliest(self._next_cycle, sampled_until)
+
+    def _second_pass(self) -> float | None:
+        """Seconds until the state offers a workload again that has quota already."""
+        return self._state.second_pass.wait(timestamps.micros(self._clock.now()))
 
     def _batch(self) -> float:
         """How long wake-ups are gathered: long enough that the last flush, repeated, stays within its share."""
@@ -175,7 +186,9 @@ class EngineWork:
         """One cycle when there is something to try; the pause after it, None to wait for a message.
 
         Without ``news`` and without heads the state is the one of the last view: readers that ask what they read
-        anew whenever a view appears would otherwise keep each other awake.
+        anew whenever a view appears would otherwise keep each other awake. Nor is a cycle made before its time for
+        their questions: a head that stays in its queue (StrictFIFO, or waiting for its victims) would be tried at
+        once, published, and asked about for ever.
         """
         now = self._clock.now()
         heads = self._state.heads(now)
@@ -216,10 +229,11 @@ class EngineWork:
         before, self._sampled_until = self._sampled_until, until
         return until is not None and (before is None or until > before)
 
-    def _earliest(self, *waits: float | None) -> float | None:
+    def _earliest(self, next_cycle: float | None, sample: float | None) -> float | None:
         moment = self._clock.monotonic()
-        flush = None if self._flush_at is None else max(0.0, self._flush_at - moment)
-        return min((time for time in (*waits, flush) if time is not None), default=None)
+        instants = (max(0.0, instant - moment) for instant in (next_cycle, self._flush_at) if instant is not None)
+        waits = (wait for wait in (sample, self._second_pass()) if wait is not None)
+        return min((*instants, *waits), default=None)
 
 
 def _describe(message: Message) -> str:

@@ -1,5 +1,7 @@
 """A job that matters more takes the place of one that matters less, which comes back afterwards."""
 
+import asyncio
+
 import pytest
 
 from tests.integration.agent.virtual import Cluster
@@ -95,3 +97,29 @@ async def test_important_jobs_overtake_and_everything_completes_once():
         await cluster.until_condition("high", "Finished", "Succeeded")
         jobs = await cluster.until_all_complete()
     assert cluster.runs() == {j["metadata"]["uid"]: 1 for j in jobs}
+
+
+async def seconds_until_urgent_jobs_are_done(classes, **spec):
+    """Four long jobs fill the queue, then three short ones arrive that matter more, one every two seconds."""
+    async with Cluster() as cluster:
+        cluster.simulate()
+        cluster.start_agent()
+        await cluster.queue("4", **spec)
+        await cluster.client.create(WORKLOAD_PRIORITY_CLASSES, priority_class("high", 100), "")
+        for number in range(4):
+            await cluster.submit(f"long{number}", cpu="2", run_seconds=90)
+        await cluster.until_condition("long1", "Admitted", "Admitted")
+        began = asyncio.get_running_loop().time()
+        for number in range(3):
+            await cluster.submit(f"short{number}", cpu="2", run_seconds=10, labels=classes)
+            await asyncio.sleep(2)
+        for number in range(3):
+            await cluster.until_condition(f"short{number}", "Finished", "Succeeded", pause=2.0)
+        return asyncio.get_running_loop().time() - began
+
+
+@pytest.mark.looptime
+async def test_priority_and_preemption_pay():
+    in_order = await seconds_until_urgent_jobs_are_done({}, queueingStrategy="StrictFIFO")
+    urgent = await seconds_until_urgent_jobs_are_done({"kueue.x-k8s.io/priority-class": "high"}, **PREEMPTING)
+    assert urgent < 0.85 * in_order
