@@ -117,6 +117,17 @@ def test_strict_head_that_cannot_move_does_not_spin():
     assert loop.clock.seconds < 1
 
 
+def test_questions_do_not_make_a_blocked_head_be_tried_again():
+    """Whoever asks at every new view would otherwise keep the engine busy for ever."""
+    loop = Loop(*builders.single_queue(cpu=1, strict=True), builders.workload("big", cpu=5))
+    loop.until_quiet()
+    cycles, views = loop.work.cycles, len(loop.views)
+    for _ in range(5):
+        loop.inbox.append(Ask(lambda state, policy, now: None, lambda result, error: None))
+        assert loop.step() is None
+    assert (loop.work.cycles, len(loop.views)) == (cycles, views)
+
+
 def test_pauses_grow_from_one_to_ten_milliseconds():
     loop = Loop(*builders.single_queue(cpu=1, strict=True), builders.workload("big", cpu=5))
     waits = []
