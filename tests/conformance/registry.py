@@ -18,6 +18,7 @@ AREAS = {
     "scheduler": "tests.conformance.scheduler",
     "core": "tests.conformance.core",
     "preemption": "tests.conformance.preemption",
+    "tas": "tests.conformance.tas",
     "local queues": "tests.conformance.local_queues",
 }
 """Folder name of a file -> the module whose ``RUNNERS`` maps patterns of file stems to functions."""
