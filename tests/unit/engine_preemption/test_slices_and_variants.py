@@ -57,11 +57,8 @@ def variants(running_on, tries, last_acceptable=""):
     quotas = {name: {"cpu": 4} for name in ("f0", "f1", "f2")}
     migration = {"mode": "TryPreferredFlavors", "constraints": {"lastAcceptableFlavorName": last_acceptable}}
     policy = {"migration": migration if last_acceptable else {"mode": "TryPreferredFlavors"}}
-    made = EngineWorld(
-        [namespace(), *map(flavor, quotas), cluster_queue("q", quotas, concurrentAdmissionPolicy=policy)]
-        + [local_queue("q", "q")],
-        replace(DEFAULT, concurrent_admission=True),
-    )
+    queues = cluster_queue("q", quotas, concurrentAdmissionPolicy=policy), local_queue("q", "q")
+    made = EngineWorld([namespace(), *map(flavor, quotas), *queues], replace(DEFAULT, concurrent_admission=True))
     held = admitted("held", cluster_queue="q", queue="q", flavor=running_on, metadata=_variant(running_on))
     made.put(held, workload("tries", queue="q", metadata=_variant(tries)))
     made.decide()
