@@ -50,14 +50,19 @@ def free_ports(count: int) -> list[int]:
     """Loopback ports that nobody listens on now.
 
     Below the range that operating systems give to outgoing connections, so that none of those takes one before its
-    program listens; drawn at random, so that two federations started together do not meet.
+    program listens; drawn at random, so that two federations started together do not meet. None is given twice by one
+    process: the program that got it may not listen yet.
     """
     found: list[int] = []
     while len(found) < count:
         port = _FIRST_PORT + secrets.randbelow(_LAST_PORT - _FIRST_PORT + 1)
-        if port not in found and _is_free(port):
+        if port not in _given and _is_free(port):
+            _given.add(port)
             found.append(port)
     return found
+
+
+_given: set[int] = set()
 
 
 def _is_free(port: int) -> bool:
