@@ -43,6 +43,20 @@ NonNegative = Annotated[int, Field(ge=0)]
 PortNumber = Annotated[int, Field(ge=1, le=65535)]
 
 
+LARGEST_PORT = 65535
+
+
+def _address(value: str) -> str:
+    _, separator, port = value.rpartition(":")
+    if not separator or not port.isdecimal() or int(port) > LARGEST_PORT:
+        raise ValueError("must be host:port or :port")
+    return value
+
+
+Address = Annotated[str, AfterValidator(_address)]
+AddressOrOff = Annotated[str, AfterValidator(lambda value: value if value == "0" else _address(value))]
+
+
 class Stanza(BaseModel):
     """Base of every stanza: unknown fields are refused, values are fixed once read."""
 
@@ -70,7 +84,7 @@ class LocalQueueMetrics(Stanza):
 
 
 class Metrics(Stanza):
-    bind_address: str = ":8443"
+    bind_address: AddressOrOff = ":8443"
     """Host and port; ``0`` switches metrics off."""
     enable_cluster_queue_resources: bool = False
     local_queue_metrics: LocalQueueMetrics | None = None
@@ -78,7 +92,7 @@ class Metrics(Stanza):
 
 
 class Health(Stanza):
-    health_probe_bind_address: str = ":8081"
+    health_probe_bind_address: Address = ":8081"
     readiness_endpoint_name: str = "readyz"
     liveness_endpoint_name: str = "healthz"
 

@@ -11,6 +11,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings
+from pydantic_settings import SettingsError as UnreadableSource
 
 from worker_agent.api import durations
 
@@ -41,6 +42,17 @@ def load(settings_type: type[S], path: Path | None, feature_gates: str = "") -> 
         return settings_type(**values)
     except ValidationError as error:
         raise SettingsError(explain(error, settings_type, path)) from None
+    except UnreadableSource as error:
+        raise SettingsError(_unreadable(error, settings_type)) from None
+
+
+def _unreadable(error: UnreadableSource, model: type[BaseSettings]) -> str:
+    """A whole stanza, list or map given in one variable is JSON."""
+    found = re.search(r'field "(\w+)"', str(error))
+    if found is None:
+        return f"environment: {error}"
+    variable = _variable(model, (found[1],))
+    return f"environment {variable}: {camel(found[1])}: {_shown(os.environ.get(variable))}: must be JSON"
 
 
 def gates_from_text(text: str) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """What both programs do around their work: logging, the connection to their API server, signals, exit codes."""
 
 import asyncio
+import errno
 import logging
 import os
 import signal
@@ -53,9 +54,20 @@ async def _until_signalled(run: Run, transport: Transport) -> int:
     except (ConfigurationError, FeatureGateError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    except Exception:
+    except Exception as error:
+        if occupied := _occupied(error):
+            print(f"error: {occupied}; free the address or name another in the settings", file=sys.stderr)
+            return 1
         logging.getLogger("fedhub").exception("ended by an error that nothing handled")
         return 1
     finally:
         await transport.close()
     return 0
+
+
+def _occupied(error: BaseException) -> str:
+    """What says that an address to listen on is taken; empty for every other failure."""
+    if isinstance(error, BaseExceptionGroup):
+        return next((found for inner in error.exceptions if (found := _occupied(inner))), "")
+    taken = isinstance(error, OSError) and error.errno in (errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EACCES)
+    return str(error.strerror) if taken and isinstance(error, OSError) else ""

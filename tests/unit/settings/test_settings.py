@@ -125,6 +125,7 @@ WRONG = {
         "multiKueue: {incrementalDispatcherConfig: {stepSize: 2}}",
         "multiKueue: incrementalDispatcherConfig may only be set with dispatcherName kueue.x-k8s.io/multikueue-",
     ),
+    "address": ("metrics: {bindAddress: 'a:b'}", "metrics.bindAddress: 'a:b': must be host:port or :port"),
     "cipher suites": (
         "tls: {minVersion: VersionTLS13, cipherSuites: [a]}",
         "tls: cipherSuites may not be set with minVersion VersionTLS13",
@@ -137,6 +138,12 @@ WRONG = {
     "not a mapping": ("- a", "must be a mapping of settings, found list"),
     "not YAML": ("a: [", "not YAML: while parsing a flow node"),
 }
+
+
+def test_environment_variable_that_is_no_json_is_named(monkeypatch):
+    monkeypatch.setenv("FEDHUB_FEATURE_GATES", "{x")
+    with pytest.raises(SettingsError, match=r"environment FEDHUB_FEATURE_GATES: featureGates: '\{x': must be JSON"):
+        load(AgentSettings, None)
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG.keys())
