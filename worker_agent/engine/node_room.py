@@ -78,24 +78,31 @@ class NodeRoom:
         self.nodes.pop(name, None)
         self.touched.add(name)
 
-    def put_pod(self, view: Pod) -> None:
-        """Raises quantity.QuantityError."""
+    def put_pod(self, view: Pod) -> str:
+        """The node on which a pod that no topology placed made room; empty for none. Raises quantity.QuantityError."""
         key = view.metadata.key
         node = view.spec.node_name
         requests: Requests = {}
         if node and view.status.phase not in _ENDED:
             requests = {**pod_requests.rounded(PodRequests(view.spec).effective()), PODS: 1}
-        self.delete_pod(key)
+        old = self._bound.get(key)
+        freed = self.delete_pod(key)
         if node:
             controller = view.metadata.controller
             bound = _Bound(node, controller.uid if controller else "", requests, not _is_placed(view))
             self._bound[key] = bound
             self._count(bound, 1)
+            if old is not None and old.node == node and _covers(requests, old.requests):
+                return ""
+        return freed
 
-    def delete_pod(self, key: Key) -> None:
+    def delete_pod(self, key: Key) -> str:
+        """Returns what ``put_pod`` does."""
         bound = self._bound.pop(key, None)
-        if bound is not None:
-            self._count(bound, -1)
+        if bound is None:
+            return ""
+        self._count(bound, -1)
+        return bound.node if bound.unplaced and bound.requests else ""
 
     def _count(self, bound: "_Bound", sign: int) -> None:
         if bound.owner:
@@ -120,6 +127,11 @@ class _Bound(NamedTuple):
     owner: str
     requests: Requests
     unplaced: bool
+
+
+def _covers(requests: Requests, before: Requests) -> bool:
+    """Whether nothing became free."""
+    return all(requests.get(name, 0) >= amount for name, amount in before.items())
 
 
 def _is_placed(pod: Pod) -> bool:

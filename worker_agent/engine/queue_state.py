@@ -20,10 +20,12 @@ from worker_agent.engine.catalog import Catalog
 from worker_agent.engine.cluster_queue import NO_LABELS, ClusterQueueRow, LocalQueueRow
 from worker_agent.engine.flavor_row import FlavorRow
 from worker_agent.engine.hierarchy import Hierarchy
+from worker_agent.engine.node_room import NodeRow
 from worker_agent.engine.pending import PendingQueue, UsageOf
 from worker_agent.engine.pod_shape import ShapeSource
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.resources import Amounts
+from worker_agent.engine.tas import node_facts
 from worker_agent.engine.tas.topology_room import TopologyRoom
 from worker_agent.engine.trial import Journal
 from worker_agent.engine.usage_history_book import UsageBook
@@ -231,16 +233,33 @@ class QueueState:
         self.catalog.priority_classes.pop(name, None)
 
     def put_node(self, view: Node) -> None:
+        old = self.catalog.nodes.nodes.get(view.metadata.name)
         self.catalog.nodes.put_node(view)
+        self._note_node(old, self.catalog.nodes.nodes[view.metadata.name])
 
     def delete_node(self, name: str) -> None:
+        old = self.catalog.nodes.nodes.get(name)
         self.catalog.nodes.delete_node(name)
+        self._note_node(old, None)
+
+    def _note_node(self, old: NodeRow | None, new: NodeRow | None) -> None:
+        """Another node of a topology may be what workloads of any queue wait for (spec/tas 18)."""
+        if not self.catalog.topologies or not node_facts.differ(old, new):
+            return
+        if self.topology.flavors_with(old) or self.topology.flavors_with(new):
+            self._note_all(list(self.cluster_queues))
 
     def put_pod(self, view: Pod) -> None:
-        self.catalog.nodes.put_pod(view)
+        self._note_room(self.catalog.nodes.put_pod(view))
 
     def delete_pod(self, key: Key) -> None:
-        self.catalog.nodes.delete_pod(key)
+        self._note_room(self.catalog.nodes.delete_pod(key))
+
+    def _note_room(self, freed: str) -> None:
+        """A node on which a pod that no topology placed made room; empty for none."""
+        node = self.catalog.nodes.nodes.get(freed) if freed and self.catalog.topologies else None
+        for flavor in self.topology.flavors_with(node):
+            self._note_all(self.catalog.users(flavor))
 
     # -- activity --------------------------------------------------------------------------------------------------
 

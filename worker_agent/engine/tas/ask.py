@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from worker_agent.api.pod import NodeAffinity, Toleration
 from worker_agent.api.workload import PodSetTopologyRequest
@@ -34,6 +36,13 @@ class PodDemand:
     node_selector: Mapping[str, str] = field(default_factory=dict)
     affinity: NodeAffinity | None = None
 
+    @property
+    def signature(self) -> tuple[Any, ...]:
+        """Equal for demands that every node answers alike."""
+        tolerations = tuple((t.key, t.operator, t.value, t.effect) for t in self.tolerations)
+        affinity = b"" if self.affinity is None else msgspec.json.encode(self.affinity)
+        return tolerations, tuple(sorted(self.node_selector.items())), affinity
+
 
 @dataclass(frozen=True, slots=True)
 class PodSetAsk:
@@ -48,6 +57,22 @@ class PodSetAsk:
     group: str | None = None
     previous: TopologyAssignment | None = None
     """Where the pods of the replaced slice of an elastic job run."""
+
+    @property
+    def signature(self) -> tuple[Any, ...]:
+        """Equal for asks that have one answer."""
+        request = msgspec.json.encode(self.request)
+        demand = self.demand.signature
+        return (
+            self.name,
+            self.count,
+            tuple(self.requests.items()),
+            request,
+            demand,
+            self.implied,
+            self.group,
+            self.previous,
+        )
 
     @property
     def with_pod(self) -> Requests:

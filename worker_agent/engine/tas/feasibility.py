@@ -6,11 +6,10 @@ Nodes are judged by kind: each distinct set of taints and each distinct label va
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
 from worker_agent.api import selectors
-from worker_agent.api.pod import NodeAffinity, NodeSelectorTerm, Taint, Toleration
+from worker_agent.api.pod import NodeSelectorTerm, Taint, Toleration
 from worker_agent.engine import selection
 from worker_agent.engine.tas.ask import PodDemand
 from worker_agent.engine.tas.tree import Ints, Mask
@@ -27,6 +26,13 @@ class Verdict(NamedTuple):
     score: Ints | None = None
 
 
+class _Column(NamedTuple):
+    """The values of one label: a code per host, and the codes of the values."""
+
+    codes: Ints
+    known: dict[str | None, int]
+
+
 EVERYWHERE = Verdict(None, {})
 
 
@@ -38,12 +44,28 @@ class HostKinds:
     """The hosts of a tree by what sets them apart for a pod. ``names`` and ``labels`` are parallel to the leaves."""
 
     def __init__(self, names: Sequence[str], labels: Sequence[Mapping[str, str]], taints: Sequence[TaintSet]) -> None:
-        self._names = names
-        self._labels = labels
-        kinds: dict[TaintSet, int] = {}
-        self._taint_kind: Ints = np.array([kinds.setdefault(t, len(kinds)) for t in taints], dtype=np.int64)
-        self._taints = list(kinds)
-        self._columns: dict[str, tuple[Ints, list[str | None]]] = {}
+        self._names = list(names)
+        self._labels = list(labels)
+        self._taints: dict[TaintSet, int] = {}
+        known = self._taints
+        self._taint_kind: Ints = np.array([known.setdefault(t, len(known)) for t in taints], dtype=np.int64)
+        self._columns: dict[str, _Column] = {}
+
+    def insert(self, leaf: int, name: str, labels: Mapping[str, str], taints: TaintSet) -> None:
+        """A host has come; all behind it move up by one."""
+        self._names.insert(leaf, name)
+        self._labels.insert(leaf, labels)
+        kind = self._taints.setdefault(taints, len(self._taints))
+        self._taint_kind = np.insert(self._taint_kind, leaf, kind)
+        for key, (codes, known) in self._columns.items():
+            code = known.setdefault(labels.get(key), len(known))
+            self._columns[key] = _Column(np.insert(codes, leaf, code), known)
+
+    def remove(self, leaf: int) -> None:
+        del self._names[leaf], self._labels[leaf]
+        self._taint_kind = np.delete(self._taint_kind, leaf)
+        for key, (codes, known) in self._columns.items():
+            self._columns[key] = _Column(np.delete(codes, leaf), known)
 
     def judge(self, demand: PodDemand, tolerations: Sequence[Toleration], scored: bool) -> Verdict:
         """``tolerations``: the flavor's, beside the pod's. Raises selectors.SelectorError."""
@@ -60,10 +82,12 @@ class HostKinds:
         return Verdict(None if fit.all() else fit, excluded, score)
 
     def _judge_taints(self, fit: Mask, excluded: dict[str, int], tolerations: Sequence[Toleration]) -> None:
-        for kind, taints in enumerate(self._taints):
+        for taints, kind in self._taints.items():
             against = next((t for t in taints if not _tolerated(t, tolerations)), None)
             if against is not None:
                 mask = self._taint_kind == kind
+                if not mask.any():
+                    continue
                 key, value, effect = against
                 told = f'taint "{key}={value}:{effect}"' if value else f'taint "{key}:{effect}"'
                 excluded[told] = excluded.get(told, 0) + int(mask.sum())
@@ -81,9 +105,8 @@ class HostKinds:
         if column is None:
             known: dict[str | None, int] = {}
             codes = np.array([known.setdefault(of.get(key), len(known)) for of in self._labels], dtype=np.int64)
-            column = self._columns[key] = (codes, list(known))
-        codes, values = column
-        return np.array([holds(value) for value in values], dtype=np.bool_)[codes]
+            column = self._columns[key] = _Column(codes, known)
+        return np.array([holds(value) for value in column.known], dtype=np.bool_)[column.codes]
 
     def _selected(self, selector: Mapping[str, str]) -> Mask:
         fit = np.ones(len(self._names), dtype=np.bool_)
@@ -125,8 +148,3 @@ def _on_label(requirement: selectors.Requirement) -> Callable[[str | None], bool
 def _tolerated(taint: tuple[str, str, str], tolerations: Sequence[Toleration]) -> bool:
     key, value, effect = taint
     return any(selection.tolerates(t, Taint(key=key, value=value, effect=effect)) for t in tolerations)
-
-
-def encoded(affinity: NodeAffinity) -> bytes:
-    """Equal for equal demands."""
-    return msgspec.json.encode(affinity)

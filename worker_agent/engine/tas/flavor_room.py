@@ -55,7 +55,7 @@ class _Cells:
 
 
 class FlavorRoom:
-    """One version of a flavor's node set; other nodes, labels or levels make a new one, other amounts do not."""
+    """The nodes of one version of a flavor, which come, go and change in place."""
 
     def __init__(
         self,
@@ -72,23 +72,26 @@ class FlavorRoom:
         by_path = _leaves(self._levels, nodes)
         self.tree = TopologyTree(self._levels, [path for path, _ in by_path])
         self._hosts = [members for _, members in by_path]
-        self._leaf_of_node = {node.name: leaf for leaf, members in enumerate(self._hosts) for node in members}
+        self._leaf_of_node = {node.name: self.tree.leaf_id(path) for path, members in by_path for node in members}
         self.resources: dict[str, int] = {}
         for members in self._hosts:
             for node in members:
                 for resource in node.free:
                     self.resources.setdefault(resource, len(self.resources))
-        self.free: Ints = np.zeros((len(self.resources), len(by_path)), dtype=np.int64)
-        for leaf, members in enumerate(self._hosts):
-            self._fill(leaf, members)
+        self.free: Ints = np.array([self._sum(members) for members in self._hosts], dtype=np.int64)
+        self.free = np.ascontiguousarray(self.free.reshape(len(by_path), len(self.resources)).T)
         self._cells = _Cells(self.free.copy())
+        self._orphans: dict[str, dict[str, int]] = {}
+        """What pods use on leaves that are not there (now)."""
         self._kinds: HostKinds | None = None
         self._verdicts: dict[Any, Verdict] = {}
 
-    def _fill(self, leaf: int, members: Sequence[NodeFacts]) -> None:
-        for node in members:
-            for resource, amount in node.free.items():
-                self.free[self.resources[resource], leaf] += amount
+    def _sum(self, members: Sequence[NodeFacts]) -> list[int]:
+        """What is free on a leaf, by resource."""
+        if len(members) == 1:
+            free = members[0].free
+            return [free.get(resource, 0) for resource in self.resources]
+        return [sum(node.free.get(resource, 0) for node in members) for resource in self.resources]
 
     @property
     def left(self) -> Ints:
@@ -99,29 +102,81 @@ class FlavorRoom:
     def follow(self, name: str, node: NodeFacts | None) -> bool:
         """Take over what became of a node; None when it is not one of the flavor's now.
 
-        False when the set of nodes, or what sets them apart, changed: then the room has to be built anew.
+        False for what does not go in place (a new resource, a host with several nodes): then build anew.
         """
-        leaf = self._leaf_of_node.get(name)
-        if leaf is None or node is None:
-            return leaf is None and node is None
-        members = self._hosts[leaf]
-        place = next(i for i, member in enumerate(members) if member.name == name)
-        old = members[place]
-        if old.labels != node.labels or old.taints != node.taints or not node.free.keys() <= self.resources.keys():
+        leaf_id = self._leaf_of_node.get(name)
+        if leaf_id is None:
+            return node is None or self._add(node)
+        leaf = self.tree.leaf_named(leaf_id)
+        if leaf is None:
             return False
-        members[place] = node
+        members = self._hosts[leaf]
+        old = next(member for member in members if member.name == name)
+        if node is not None and (old.labels, old.taints) == (node.labels, node.taints):
+            return self._change(leaf, old, node)
+        if len(members) > 1:
+            return False
+        self._drop(leaf, leaf_id, name)
+        return node is None or self._add(node)
+
+    def _change(self, leaf: int, old: NodeFacts, node: NodeFacts) -> bool:
+        if not node.free.keys() <= self.resources.keys():
+            return False
+        members = self._hosts[leaf]
+        members[members.index(old)] = node
         for resource in old.free.keys() | node.free.keys():
             grown = node.free.get(resource, 0) - old.free.get(resource, 0)
             self.free[self.resources[resource], leaf] += grown
             self.left[self.resources[resource], leaf] += grown
         return True
 
+    def _add(self, node: NodeFacts) -> bool:
+        path = tuple(node.labels[level] for level in self._levels)
+        leaf_id = self.tree.leaf_id(path)
+        if not node.free.keys() <= self.resources.keys() or self.tree.leaf_named(leaf_id) is not None:
+            return False
+        leaf = self.tree.insert(path)
+        self._hosts.insert(leaf, [node])
+        self._leaf_of_node[node.name] = leaf_id
+        free = np.array(self._sum([node]), dtype=np.int64)
+        used = self._orphans.pop(leaf_id, {})
+        self.free = np.insert(self.free, leaf, free, axis=1)
+        taken = np.array([used.get(resource, 0) for resource in self.resources], dtype=np.int64)
+        self._cells = _Cells(np.insert(self.left, leaf, free - taken, axis=1))
+        self._verdicts.clear()
+        if self._kinds is not None:
+            self._kinds.insert(leaf, node.name, node.labels, node.taints)
+        return True
+
+    def _drop(self, leaf: int, leaf_id: str, name: str) -> None:
+        taken = self.free[:, leaf] - self.left[:, leaf]
+        self._orphans[leaf_id] = {resource: int(taken[row]) for resource, row in self.resources.items()}
+        self.tree.remove(leaf)
+        del self._hosts[leaf], self._leaf_of_node[name]
+        self.free = np.delete(self.free, leaf, axis=1)
+        self._cells = _Cells(np.delete(self.left, leaf, axis=1))
+        self._verdicts.clear()
+        if self._kinds is not None:
+            self._kinds.remove(leaf)
+
     # -- usage -----------------------------------------------------------------------------------------------------
 
     def count(self, pods: PlacedPods, sign: int) -> None:
-        """Count placed pods for good (or with ``sign`` -1 no longer). Leaves that do not exist count for nothing."""
+        """Count placed pods for good (or with ``sign`` -1 no longer)."""
         block, taken = self._cells_of(pods)
         self.left[block] -= sign * taken
+        if len(block[1]) < len(pods.leaves):
+            self._count_orphans(pods, sign)
+
+    def _count_orphans(self, pods: PlacedPods, sign: int) -> None:
+        """They count should their leaf come (back)."""
+        for leaf_id, count in zip(pods.leaves, pods.counts, strict=True):
+            if self.tree.leaf_named(leaf_id) is None:
+                used = self._orphans.setdefault(leaf_id, {})
+                for resource, amount in pods.requests.items():
+                    used[resource] = used.get(resource, 0) + sign * amount * count
+                if not any(used.values()):
+                    del self._orphans[leaf_id]
 
     def use(self, pods: PlacedPods, sign: int, journal: Journal) -> None:
         """The same inside a trial."""
@@ -173,7 +228,7 @@ class FlavorRoom:
         """Where pods with this demand may run. Topologies without hosts do not ask. Raises selectors.SelectorError."""
         if not self.tree.hostname:
             return EVERYWHERE
-        key = (_signature(demand), scored)
+        key = (demand.signature, scored)
         found = self._verdicts.get(key)
         if found is None:
             if self._kinds is None:
@@ -181,15 +236,6 @@ class FlavorRoom:
                 self._kinds = HostKinds([h.name for h in hosts], [h.labels for h in hosts], [h.taints for h in hosts])
             found = self._verdicts[key] = self._kinds.judge(demand, self._tolerations, scored)
         return found
-
-
-def _signature(demand: PodDemand) -> Any:
-    tolerations = tuple((t.key, t.operator, t.value, t.effect) for t in demand.tolerations)
-    return tolerations, tuple(sorted(demand.node_selector.items())), _affinity_signature(demand)
-
-
-def _affinity_signature(demand: PodDemand) -> bytes:
-    return b"" if demand.affinity is None else feasibility.encoded(demand.affinity)
 
 
 def _leaves(levels: Sequence[str], nodes: Iterable[NodeFacts]) -> list[tuple[Path, list[NodeFacts]]]:

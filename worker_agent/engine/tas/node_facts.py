@@ -18,6 +18,18 @@ def of(row: NodeRow, nodes: NodeRoom) -> NodeFacts | None:
     return NodeFacts(view.metadata.name, row.labels, feasibility.taint_set(view.spec.taints), free)
 
 
+def differ(old: NodeRow | None, new: NodeRow | None) -> bool:
+    """Whether pods that found no place may find one now; a heartbeat alone changes nothing (spec/tas 18)."""
+    return (None if old is None else _telling(old)) != (None if new is None else _telling(new))
+
+
+def _telling(row: NodeRow) -> tuple[object, ...]:
+    view = row.view
+    statuses = sorted((condition.type, condition.status) for condition in view.status.conditions or ())
+    annotations = view.metadata.annotations
+    return row.labels, annotations, view.spec.unschedulable, view.spec.taints, row.allocatable, statuses
+
+
 def belongs(labels: Mapping[str, str], flavor_labels: Mapping[str, str], levels: Iterable[str]) -> bool:
     """Whether a node has the flavor's labels, and a value for each level."""
     return all(labels.get(key) == value for key, value in flavor_labels.items()) and all(

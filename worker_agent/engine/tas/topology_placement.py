@@ -5,6 +5,7 @@ affinity counts for the first placement only.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from worker_agent.api import names
 from worker_agent.engine.assignment import Assignment, PodSetResult
@@ -16,7 +17,7 @@ from worker_agent.engine.preemption.search import Preemptor, Target
 from worker_agent.engine.queue_state import QueueState
 from worker_agent.engine.tas import ask, driver, pod_set_asks, workload_facts
 from worker_agent.engine.tas.ask import PodSetAsk
-from worker_agent.engine.tas.driver import Outcome
+from worker_agent.engine.tas.driver import Outcome, Situation
 from worker_agent.engine.tas.flavor_room import FlavorRoom
 from worker_agent.engine.tas.placed_pods import PlacedPods
 from worker_agent.engine.tas.placement import asks_for_topology, is_explicit
@@ -25,6 +26,7 @@ from worker_agent.engine.tas.pod_set_asks import READY, Surroundings
 from worker_agent.engine.workload_info import PodSetRow, WorkloadRow
 
 Asks = Mapping[str, Sequence[PodSetAsk]]
+PLAIN: Final = Situation()
 
 
 class TopologyPlacement:
@@ -33,6 +35,7 @@ class TopologyPlacement:
         self._topology = state.topology
         self._rules = state.policy.topology
         self._scored: set[tuple[str, str, str]] = set()
+        self._answers: dict[tuple[Any, ...], tuple[dict[str, Outcome], list[PlacedPods]]] = {}
 
     # -- flavors ---------------------------------------------------------------------------------------------------
 
@@ -142,8 +145,22 @@ class TopologyPlacement:
                 continue
             common = self._rules.overlapping_flavors and room.tree.hostname
             attempt = Attempt(self._rules, empty, self._scores(preemptor.row, room, group), shared if common else [])
-            outcomes |= driver.place_all(room, group, situation, attempt)
+            outcomes |= self._place_all(room, group, situation, attempt)
         return outcomes
+
+    def _place_all(
+        self, room: FlavorRoom, group: Sequence[PodSetAsk], situation: Situation, attempt: Attempt
+    ) -> dict[str, Outcome]:
+        """Equal asks on an equal state have one answer: heads of one cycle are often alike."""
+        if attempt.assumed or attempt.scored or situation != PLAIN:
+            return driver.place_all(room, group, situation, attempt)
+        asked = (self._state.journal.version, room.name, attempt.empty, tuple(one.signature for one in group))
+        known = self._answers.get(asked)
+        if known is None:
+            known = self._answers[asked] = (driver.place_all(room, group, situation, attempt), attempt.assumed)
+            return known[0]
+        attempt.assumed += known[1]
+        return known[0]
 
     def _scores(self, row: WorkloadRow, room: FlavorRoom, group: Sequence[PodSetAsk]) -> bool:
         """Whether preferred affinity counts this time; the first pod set of the flavor stands for all."""

@@ -10,6 +10,7 @@ from worker_agent.api.meta import Key
 from worker_agent.api.names import HOSTNAME_LABEL
 from worker_agent.engine.catalog import Catalog
 from worker_agent.engine.flavor_row import FlavorRow
+from worker_agent.engine.node_room import NodeRow
 from worker_agent.engine.tas import node_facts
 from worker_agent.engine.tas.flavor_room import FlavorRoom
 from worker_agent.engine.tas.placed_pods import PlacedPods
@@ -69,13 +70,24 @@ class TopologyRoom:
         levels = self.levels(flavor)
         return bool(levels) and levels[-1] == HOSTNAME_LABEL
 
+    def flavors_with(self, node: NodeRow | None) -> list[str]:
+        """Flavors with a topology to which the node belongs, in whatever state it is."""
+        if node is None:
+            return []
+        found = []
+        for name, row in self._catalog.flavors.items():
+            levels = self.levels(name) if row.topology else ()
+            if levels and node_facts.belongs(node.labels, row.labels, levels):
+                found.append(name)
+        return found
+
     def configuration_changed(self) -> None:
         """A flavor or topology came, went or changed."""
         self._rooms.clear()
 
     def _follow_nodes(self) -> None:
         nodes = self._catalog.nodes
-        for name in sorted(nodes.touched):
+        for name in sorted(nodes.touched) if self._rooms else ():
             row = nodes.nodes.get(name)
             facts = None if row is None else node_facts.of(row, nodes)
             for flavor, room in list(self._rooms.items()):
