@@ -18,10 +18,11 @@ from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
 from worker_agent.api.multikueue import MultiKueueCluster
 from worker_agent.api.resource_type import MULTIKUEUE_CLUSTERS
-from worker_agent.controllers.applier import Applier, ReconcileError
+from worker_agent.controllers.applier import Applier
 from worker_agent.engine.intents import MULTIKUEUE_MANAGER, ApplyStatus, RecordEvent, SetCondition
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.controller import Controller
+from worker_agent.kube.errors import ReconcileError
 from worker_agent.kube.informer import Event
 
 WORKERS: Final = 128

@@ -21,10 +21,10 @@ from hub.engine.intents import (
 )
 from hub.metrics import HubMetrics
 from worker_agent.api.meta import Key
-from worker_agent.controllers.applier import Applier, ReconcileError
+from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.write_turns import Ref
 from worker_agent.engine.intents import CreateObject, Intent, RecordEvent
-from worker_agent.kube.errors import AlreadyExists, ApiError, Conflict
+from worker_agent.kube.errors import AlreadyExists, ApiError, Conflict, ReconcileError
 
 log = logging.getLogger(__name__)
 

@@ -10,9 +10,9 @@ from hub.engine.remote_group import RemoteGroup, Sight, SyncPolicy
 from worker_agent.api import names
 from worker_agent.api.meta import Key
 from worker_agent.api.workload import Workload
-from worker_agent.controllers.applier import ReconcileError
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.controller import Controller
+from worker_agent.kube.errors import ReconcileError
 from worker_agent.kube.informer import Event
 
 

@@ -29,14 +29,10 @@ from worker_agent.engine.intents import (
 )
 from worker_agent.kube.client import Client, PatchType
 from worker_agent.kube.clock import Clock
-from worker_agent.kube.errors import AlreadyExists, Conflict, NotFound
+from worker_agent.kube.errors import AlreadyExists, Conflict, NotFound, ReconcileError
 from worker_agent.kube.events import EventRecorder, ObjectReference
 
 log = logging.getLogger(__name__)
-
-
-class ReconcileError(Exception):
-    """A decision could not be completed; its text says why. The controller tries again with back-off."""
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
 from worker_agent.kube.clock import Clock
-from worker_agent.kube.errors import Conflict, ServerError
+from worker_agent.kube.errors import ApiError, Conflict, ReconcileError, ServerError
 from worker_agent.kube.workqueue import QueueClosed, WorkQueue
 
 log = logging.getLogger(__name__)
@@ -87,6 +87,11 @@ class Controller(Generic[K]):
             self.failures += 1
             log.warning("%s %s: %s; trying again", self.name, key, error)
             self._queue.add_rate_limited(key, LONGEST_TROUBLED)
+        except (ApiError, ReconcileError) as error:
+            # A refusal that the world may outgrow: what is missing or in the way, not a fault of ours.
+            self.failures += 1
+            log.warning("%s %s: %s; trying again", self.name, key, error)
+            self._queue.add_rate_limited(key)
         except Exception:
             self.failures += 1
             log.exception("%s %s failed %d times in a row", self.name, key, self._queue.failures(key) + 1)

@@ -81,6 +81,10 @@ def is_unreachable(error: BaseException | None) -> bool:
     return isinstance(error, ConnectionError) and not isinstance(error, ServerSilent | MalformedAnswer)
 
 
+class ReconcileError(Exception):
+    """A decision could not be completed; its text says why. The controller tries again with back-off."""
+
+
 class _Status(msgspec.Struct, omit_defaults=True):
     """The fields read from a metav1.Status."""
 

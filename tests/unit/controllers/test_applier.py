@@ -8,7 +8,6 @@ from tests.unit.controllers.writing import FixedObjects, Writing, echo
 from tests.unit.kube.fake_server import answer, status
 from worker_agent.api.meta import Key
 from worker_agent.api.resource_type import JOBS, WORKLOADS
-from worker_agent.controllers.applier import ReconcileError
 from worker_agent.engine.intents import (
     ApplyStatus,
     CreateObject,
@@ -20,7 +19,7 @@ from worker_agent.engine.intents import (
     RetryWithError,
     SetCondition,
 )
-from worker_agent.kube.errors import Conflict, Forbidden
+from worker_agent.kube.errors import Conflict, Forbidden, ReconcileError
 
 KEY = Key("ns", "w")
 OLD = "2026-01-01T00:00:00Z"

@@ -8,9 +8,8 @@ from hub.engine.intents import CountDispatched, EachCluster, OnCluster, Revisit
 from hub.metrics import HubMetrics
 from tests.unit.hub.groups import KEY, ORIGIN, copy, job
 from worker_agent.api.resource_type import JOBS, WORKLOADS
-from worker_agent.controllers.applier import ReconcileError
 from worker_agent.engine.intents import ApplyStatus, CreateObject, DeleteObject, RecordEvent, RequeueAfter
-from worker_agent.kube.errors import AlreadyExists, Conflict, ServerSilent
+from worker_agent.kube.errors import AlreadyExists, Conflict, ReconcileError, ServerSilent
 
 
 class Recorder:

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.kube.fake_server import clock, until
 from tests.unit.kube.running import running
 from worker_agent.kube.controller import Controller
-from worker_agent.kube.errors import Conflict, ServerError
+from worker_agent.kube.errors import Conflict, ReconcileError, ServerError
 
 pytestmark = pytest.mark.looptime
 
@@ -138,3 +138,19 @@ async def test_what_was_cancelled_under_a_reconcile_ends_no_worker():
         await until(lambda: tries == 2 and controller.idle)
         controller.enqueue("b")
         await until(lambda: tries == 3)
+
+
+async def test_a_refusal_is_told_in_one_line_and_tried_again(caplog):
+    tries = []
+
+    async def reconcile(key: str) -> None:
+        tries.append(key)
+        if len(tries) == 1:
+            raise ReconcileError("prebuilt workload not found")
+
+    controller = Controller("jobs", reconcile, clock=clock())
+    async with running(controller):
+        controller.enqueue("ns/a")
+        await until(lambda: len(tries) == 2)
+    assert "jobs ns/a: prebuilt workload not found; trying again" in caplog.text
+    assert "Traceback" not in caplog.text
