@@ -7,7 +7,7 @@ It has two halves. **Scheduling** decides who gets quota; in reading order:
 - ``flavors`` scans the flavors of a queue: ``modes`` and ``assignment`` are its vocabulary, ``scan`` the memory
   between attempts, ``selection`` and ``flavor_row`` the match of pods and nodes, ``partial_admission`` the search for
   fewer pods.
-- ``preemption.search`` and ``tas.placement`` are the seams for victims and nodes.
+- ``preemption.search`` and ``tas.placement`` are the seams for victims and nodes; ``tas`` has a map of its own.
 - ``state`` is the live world: ``queue_state`` (configuration; ``catalog``, ``activity``, ``wakeups``) and the
   workloads. ``trial`` is its undo journal. ``pending`` is one queue's waiting workloads, ``requeue_reason`` why one
   went back.

@@ -4,6 +4,7 @@
 notes the wake-ups of spec/engine 5.9.
 """
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import datetime
 
@@ -93,6 +94,20 @@ class QueueState:
         """None when there is no such namespace."""
         found = self.catalog.namespaces.get(namespace)
         return None if found is None else found.metadata.labels or {}
+
+    def _note_queue_of(self, row: WorkloadRow) -> None:
+        queue = self.local_queues.get(row.queue)
+        if queue is not None:
+            self.wakeups.note(queue.cluster_queue)
+
+    def _namespace_admits(self, name: str) -> Callable[[WorkloadRow], bool]:
+        queue = self.cluster_queues[name]
+
+        def admits(row: WorkloadRow) -> bool:
+            labels = self.namespace_labels(row.key.namespace)
+            return labels is not None and queue.takes(labels)
+
+        return admits
 
     # -- trials ----------------------------------------------------------------------------------------------------
 

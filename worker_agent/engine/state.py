@@ -6,7 +6,7 @@ everything ready and rebuilds nothing. The cycle works on this state: what it on
 at this border and int microseconds inside.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -177,7 +177,7 @@ class ClusterState(QueueState):
             self._unlist(old)
             if old.phase in _HOLDING:
                 self._release(old)
-                if _frees_quota(old, row):
+                if workload_info.frees_quota(old, row):
                     self._note_queue_of(row)
         self._know(row)
         self._hold(row)
@@ -218,11 +218,6 @@ class ClusterState(QueueState):
             listed.pop(row.key, None)
             if not listed:
                 del self._by_queue[row.queue]
-
-    def _note_queue_of(self, row: WorkloadRow) -> None:
-        queue = self.local_queues.get(row.queue)
-        if queue is not None:
-            self.wakeups.note(queue.cluster_queue)
 
     # -- queueing --------------------------------------------------------------------------------------------------
 
@@ -306,15 +301,6 @@ class ClusterState(QueueState):
             self._changed.add(name)
             moved |= self.pending[name].flush(self._clock, self._pops, self._namespace_admits(name))
         return moved
-
-    def _namespace_admits(self, name: str) -> Callable[[WorkloadRow], bool]:
-        queue = self.cluster_queues[name]
-
-        def admits(row: WorkloadRow) -> bool:
-            labels = self.namespace_labels(row.key.namespace)
-            return labels is not None and queue.takes(labels)
-
-        return admits
 
     # -- quota -----------------------------------------------------------------------------------------------------
 
@@ -410,12 +396,3 @@ class ClusterState(QueueState):
         """An immutable picture of queues, usage and positions for whoever reads beside the engine thread."""
         self._view = view.publish(self, now, self._view)
         return self._view
-
-
-def _frees_quota(old: WorkloadRow, new: WorkloadRow) -> bool:
-    """Changes of a workload that keeps its reservation but may let others in."""
-    return (
-        new.phase == Phase.ADMITTED
-        and old.phase == Phase.ADMITTED
-        and old.workload.status.reclaimable_pods != new.workload.status.reclaimable_pods
-    ) or old.priority != new.priority

@@ -266,3 +266,12 @@ def _digest(row: WorkloadRow, policy: Policy) -> str:
     if policy.concurrent_admission:
         parts.append(row.workload.metadata.annotation(names.ALLOWED_FLAVORS_ANNOTATION))
     return sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()[:16]
+
+
+def frees_quota(old: WorkloadRow, new: WorkloadRow) -> bool:
+    """Changes of a workload that keeps its reservation but may let others in."""
+    return (
+        new.phase == Phase.ADMITTED
+        and old.phase == Phase.ADMITTED
+        and old.workload.status.reclaimable_pods != new.workload.status.reclaimable_pods
+    ) or old.priority != new.priority
