@@ -1,10 +1,13 @@
 """FlavorRow: a ResourceFlavor as the scan uses it, with a memory of which pod shapes match it."""
 
-from weakref import WeakKeyDictionary
+from typing import Final
 
 from worker_agent.api.resource_flavor import ResourceFlavor
 from worker_agent.engine import selection
 from worker_agent.engine.pod_shape import PodShape
+
+MOST_SHAPES: Final = 10_000
+"""Remembered at a time; shapes come and go with their workloads."""
 
 
 class FlavorRow:
@@ -20,13 +23,15 @@ class FlavorRow:
         self.taints = tuple(spec.node_taints or ())
         self.tolerations = tuple(spec.tolerations or ())
         self.topology: str = spec.topology_name or ""
-        self._matches: WeakKeyDictionary[PodShape, str] = WeakKeyDictionary()
+        self._matches: dict[int, str] = {}
 
     def mismatch(self, shape: PodShape) -> str:
         """Why pods of this shape cannot run on the flavor's nodes; empty when they can. Raises SelectorError."""
-        known = self._matches.get(shape)
+        known = self._matches.get(shape.number)
         if known is None:
-            known = self._matches[shape] = self._judge(shape)
+            if len(self._matches) == MOST_SHAPES:
+                self._matches.clear()
+            known = self._matches[shape.number] = self._judge(shape)
         return known
 
     def _judge(self, shape: PodShape) -> str:

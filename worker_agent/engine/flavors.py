@@ -4,7 +4,7 @@
 What an algorithm consults beyond quota (preemption, placement) comes in with the request.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from worker_agent.api import names, selectors
@@ -157,6 +157,8 @@ class _Assigner:
 
 def _groups(pod_sets: Sequence[PodSetRow]) -> list[list[int]]:
     """Indexes of pod sets that need the same flavors, in order of their first member."""
+    if len(pod_sets) == 1:
+        return [[0]]
     groups: dict[object, list[int]] = {}
     for index, pod_set in enumerate(pod_sets):
         groups.setdefault(index if pod_set.group is None else pod_set.group, []).append(index)
@@ -182,7 +184,7 @@ class _GroupScan:
     def run(self) -> dict[str, FlavorChoice] | None:
         """Resource -> choice; None when some resource found no flavor (then only its reasons are kept)."""
         chosen: dict[str, FlavorChoice] = {}
-        for resource in sorted(self.wanted, key=resources.scan_key):
+        for resource in self._in_scan_order():
             if resource in chosen or self._ignored(resource):
                 continue
             found, reasons = self._scan_group_of(resource)
@@ -192,6 +194,9 @@ class _GroupScan:
             chosen.update(found)
             self.reasons += reasons
         return chosen
+
+    def _in_scan_order(self) -> Iterable[str]:
+        return self.wanted if len(self.wanted) == 1 else sorted(self.wanted, key=resources.scan_key)
 
     def _ignored(self, resource: str) -> bool:
         """A resource outside all groups is left alone when nothing of it is asked for, or by configuration."""
@@ -203,7 +208,7 @@ class _GroupScan:
         group = self.queue.by_resource.get(resource)
         if group is None:
             return {}, [f"resource {resource} unavailable in ClusterQueue"]
-        requests = {r: self.wanted[r] for r in sorted(self.wanted, key=resources.scan_key) if r in group.resources}
+        requests = {r: self.wanted[r] for r in self._in_scan_order() if r in group.resources}
         try:
             return self._scan(group, resource, requests)
         except selectors.SelectorError as error:

@@ -5,6 +5,7 @@ Every step names its workload, a reason constant and a message a user can act on
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
@@ -61,8 +62,7 @@ class Evict:
     cluster_queue: str
 
 
-@dataclass(frozen=True, slots=True)
-class Requeue:
+class Requeue(NamedTuple):
     """The head went back to its queue. Write QuotaReserved=False with reason and message unless it says so already.
 
     An empty ``reason`` cannot be written: the old condition stays.

@@ -4,6 +4,7 @@ Thousands of Workloads come from a handful of templates. Equal templates (under 
 share one PodShape; it lives as long as some row uses it.
 """
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,11 +20,13 @@ from worker_agent.engine.pod_requests import PodRequests
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.resources import Requests
 
+_numbers = itertools.count()
+
 
 class PodShape:
     """Immutable. ``requests`` are one pod's, ``digest`` is equal for templates that no decision can tell apart."""
 
-    __slots__ = ("__weakref__", "digest", "flawless", "hashes", "pod", "pod_requests", "requests", "spec")
+    __slots__ = ("__weakref__", "digest", "flawless", "hashes", "number", "pod", "pod_requests", "requests", "spec")
 
     def __init__(self, spec: PodSpec, pod: PodRequests, requests: Requests, limits: LimitSummary) -> None:
         self.spec = spec
@@ -32,6 +35,8 @@ class PodShape:
         self.pod_requests = pod_requests.rounded(pod.effective())
         """What nodes see of it: nothing left out, nothing transformed."""
         self.digest = _digest(spec, pod)
+        self.number: int = next(_numbers)
+        """Tells this shape from all others that ever were."""
         self.hashes: dict[tuple[int, str, int, int | None], str] = {}
         """Scheduling hashes of workloads of one pod set of this shape, as far as they were asked for."""
         self.flawless = not limit_ranges.above_limits(pod, "") and not limits.violations(pod, "")

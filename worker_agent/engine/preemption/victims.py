@@ -13,8 +13,11 @@ from worker_agent.engine.assignment import Assignment
 from worker_agent.engine.modes import PreemptionMode
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.preemption import classical_search, fair_search, need
+from worker_agent.engine.preemption.classical_search import within_nominal
 from worker_agent.engine.preemption.need import Need
+from worker_agent.engine.preemption.ranking import NEVER
 from worker_agent.engine.preemption.search import Preemptor, Simulation, Target
+from worker_agent.engine.quota import QueueNode, QuotaNode
 from worker_agent.engine.resources import FlavorResource
 
 Rule = Callable[[Preemptor, Need], list[Target]]
@@ -27,6 +30,7 @@ class VictimSearch:
     def __init__(self, rule: Rule) -> None:
         self._rule = rule
         self._found: dict[_Asked, list[Target]] = {}
+        self._borrowers: dict[tuple[QuotaNode, frozenset[FlavorResource]], tuple[int, set[QueueNode]]] = {}
 
     def simulate(self, preemptor: Preemptor, fr: FlavorResource, amount: int, level: int) -> Simulation:
         targets = self._victims(preemptor, need.of_resource(preemptor.queue, fr, amount))
@@ -57,8 +61,28 @@ class VictimSearch:
         )
         found = self._found.get(asked)
         if found is None:
-            found = self._found[asked] = self._rule(preemptor, wanted)
+            found = self._found[asked] = self._rule(preemptor, wanted) if self._anybody(preemptor, wanted) else []
         return found
+
+    def _anybody(self, preemptor: Preemptor, wanted: Need) -> bool:
+        """Whether there are candidates at all: lower ones in the own queue, or somebody who borrows."""
+        queue, frs = preemptor.queue, wanted.frs
+        if queue.candidates.eligible(frs, queue.within_cluster_queue, preemptor.row, queue.reservations):
+            return True
+        root = hierarchy.root_of(queue.node)
+        if root is queue.node or queue.reclaim_within_cohort == NEVER:
+            return False
+        borrowers = self._borrowers_below(root, frs, preemptor.state.journal.version)
+        return len(borrowers) > (queue.node in borrowers)
+
+    def _borrowers_below(self, root: QuotaNode, frs: frozenset[FlavorResource], version: int) -> set[QueueNode]:
+        """The same for all heads of a tree, until usage changes."""
+        known = self._borrowers.get((root, frs))
+        if known is None or known[0] != version:
+            wanted = tuple(frs)
+            found = {node for node in hierarchy.queues_below(root) if not within_nominal(node, wanted)}
+            known = self._borrowers[root, frs] = (version, found)
+        return known[1]
 
 
 def search_of(policy: Policy) -> VictimSearch:

@@ -117,6 +117,8 @@ class TopologyPlacement:
         self, preemptor: Preemptor, assignment: Assignment, replaced: WorkloadRow | None
     ) -> dict[str, list[PodSetAsk]]:
         row, queue, catalog = preemptor.row, preemptor.queue, self._state.catalog
+        if not any(asks_for_topology(pod_set, queue, catalog.flavors) for pod_set in row.pod_sets):
+            return {}
         elastic = self._elastic(row)
         around = Surroundings(
             queue,
