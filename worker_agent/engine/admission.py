@@ -27,19 +27,20 @@ def _pod_set_document(pod_set: PodSetResult, by_prefix: bool) -> Document:
         result["resourceUsage"] = resources.documents(pod_set.usage)
     result["count"] = pod_set.count
     if pod_set.topology is not None:
-        result["topologyAssignment"] = pod_set.topology.document(by_prefix)
+        result["topologyAssignment"] = pod_set.written or pod_set.topology.document(by_prefix)
     if pod_set.delayed:
         result["delayedTopologyRequest"] = pod_set.delayed
     return result
 
 
 def pod_set_rows(row: WorkloadRow, assignment: Assignment) -> list[PodSetRow]:
-    """The row's pod sets with the assignment's figures."""
+    """The row's pod sets with the assignment's figures; one that holds quota already only gets its places."""
     by_name = {pod_set.name: pod_set for pod_set in assignment.pod_sets}
     for pod_set in row.pod_sets:
         result = by_name[pod_set.name]
-        flavors = {resource: choice.flavor for resource, choice in result.flavors.items()}
-        pod_set.assign(flavors, result.usage, result.count)
+        if not row.reserved_in:
+            flavors = {resource: choice.flavor for resource, choice in result.flavors.items()}
+            pod_set.assign(flavors, result.usage, result.count)
         pod_set.place(result.topology, result.delayed)
     return list(row.pod_sets)
 

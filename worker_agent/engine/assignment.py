@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from worker_agent.api.document import Document
 from worker_agent.engine.modes import FlavorMode, Mode, NoFitReason, PreemptionMode
 from worker_agent.engine.resources import Amounts, Requests
 from worker_agent.engine.scan import ScanState
@@ -47,6 +48,7 @@ class PodSetResult:
         "reasons",
         "requests",
         "topology",
+        "written",
     )
 
     def __init__(self, name: str, count: int, requests: Requests) -> None:
@@ -60,6 +62,8 @@ class PodSetResult:
         self.attempts: list[Attempt] = []
         self.topology: TopologyAssignment | None = None
         """Where the pods go, if a topology places them."""
+        self.written: Document | None = None
+        """The same as it stands in the admission already, if it does."""
         self.delayed = ""
         """``Pending`` while the place is found only after the checks, ``Ready`` afterwards."""
 

@@ -19,6 +19,7 @@ from worker_agent.engine.queue_state import QueueState
 from worker_agent.engine.resources import PODS, Amounts, FlavorResource, Requests
 from worker_agent.engine.scan import EXHAUSTED, ScanState
 from worker_agent.engine.slice_replacement import Replaced
+from worker_agent.engine.tas import topology_assignment
 from worker_agent.engine.tas.placement import Placement, asks_for_topology
 from worker_agent.engine.workload_info import PodSetRow, WorkloadRow
 
@@ -97,8 +98,16 @@ class _Assigner:
     def _placed_again(self) -> Assignment:
         """A workload that holds quota keeps its flavors and asks for no more of it: only pods still need a place."""
         row = self.request.row
+        admission = row.workload.status.admission
+        told = {assignment.name: assignment for assignment in admission.pod_set_assignments} if admission else {}
         for pod_set, result in zip(row.pod_sets, self.results, strict=True):
+            # The admission's own figures: what was reclaimed since is not taken out of it.
+            held = told.get(pod_set.name)
             result.requests, result.count = dict(pod_set.requests), pod_set.count
+            if held is not None:
+                result.requests = resources.parse(held.resource_usage)
+                result.count = result.count if held.count is None else held.count
+                result.written = topology_assignment.written(held.topology_assignment)
             result.flavors = {r: FlavorChoice(flavor, modes.Mode.FIT, 0) for r, flavor in pod_set.flavors.items()}
             result.topology, result.delayed = pod_set.topology, pod_set.delayed
         scan = ScanState([{} for _ in row.pod_sets], self.queue.node.generation, self.request.cycle, row.hash)

@@ -248,3 +248,16 @@ def test_a_write_that_failed_gives_the_old_place_back() -> None:
     room = where.state.topology.room("tas")
     assert room is not None
     assert room.left[room.resources["cpu"]].tolist() == [0, 0, 2000]
+
+
+def test_a_new_place_leaves_the_rest_of_the_admission_alone() -> None:
+    where = world(host("n1"), host("n2"), host("n3"))
+    where.put(job("w", 4, request={"preferred": "rack"}))
+    where.cycle()
+    document = where.workload(Key("ns", "w"))
+    document["status"]["reclaimablePods"] = [{"name": "main", "count": 1}]
+    where.put(document)
+    fail(where, "w", "n2")
+    admitted = where.workload(Key("ns", "w"))["status"]["admission"]["podSetAssignments"][0]
+    assert (admitted["count"], admitted["resourceUsage"], place(where, "w")) == (4, {"cpu": "4"}, "n1:2 n3:2")
+    assert where.state.cluster_queues["q"].node.usage["tas", "cpu"] == 3000

@@ -61,6 +61,13 @@ def decode(document: Document | None) -> TopologyAssignment | None:
     return TopologyAssignment(tuple(document["levels"]), tuple(encoding.decode(document.get("slices") or ())))
 
 
+def written(view: View | None) -> Document | None:
+    """The form in which it was written, to be written again where nothing changed."""
+    if view is None:
+        return None
+    return {"levels": list(view.levels), "slices": [msgspec.json.decode(part) for part in view.slices]}
+
+
 def of_view(view: View | None) -> TopologyAssignment | None:
     """From a Workload's status; None for None."""
     if view is None:

@@ -190,7 +190,8 @@ def _store(assignment: Assignment, outcomes: Mapping[str, Outcome]) -> None:
         outcome = outcomes.get(result.name)
         if outcome is None:
             continue
-        result.topology = outcome.assignment
+        if outcome.assignment != result.topology:
+            result.topology, result.written = outcome.assignment, None
         if result.delayed:
             result.delayed = READY
 
