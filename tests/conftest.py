@@ -5,12 +5,18 @@ import asyncio
 import os
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 
 from tests import cluster_choice
 
 _LOOP = asyncio.new_event_loop()
 asyncio.set_event_loop(_LOOP)
+
+# The same examples in every run, so that a green commit stays green; HYPOTHESIS_PROFILE=explore draws new ones.
+hypothesis.settings.register_profile("repeatable", derandomize=True)
+hypothesis.settings.register_profile("explore", print_blob=True)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,6 +1,6 @@
 """What must hold of every preemption in every history."""
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.builders import workload
@@ -143,8 +143,13 @@ def test_the_same_history_gives_the_same_plans(history: History) -> None:
 @EXAMPLES
 @given(histories())
 def test_preemption_comes_to_an_end(history: History) -> None:
-    """Without newcomers, evictions and cycles settle: no two workloads throw each other out for ever."""
+    """Without newcomers, evictions and cycles settle: no two workloads throw each other out for ever.
+
+    Classical preemption only. With fair sharing the recorded algorithm itself can alternate: the victim may win the
+    tournament of the next cycle against the workload that evicted it.
+    """
     made = world(history)
+    assume(not made.state.policy.fair_sharing)
     for step in history[2]:
         play(made, step)
     for _ in range(4 * len(history[2]) + 20):
