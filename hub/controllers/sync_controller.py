@@ -8,7 +8,7 @@ from hub.clusters.remote_clients import RemoteClients
 from hub.clusters.worker_connection import WorkerConnection
 from hub.controllers.federation_objects import FederationObjects, document_of
 from hub.controllers.hub_applier import HubApplier
-from hub.engine import group_loading, sync
+from hub.engine import group_loading, remote_objects, sync
 from hub.engine.group_loading import Federation
 from hub.engine.intents import ForgetDeleted
 from hub.engine.remote_group import CAPACITY_AWARE, RemoteGroup, SyncPolicy
@@ -73,6 +73,14 @@ class SyncController:
         """Every Workload that may go or be there is looked at again."""
         for config in self._objects.configs_with_cluster(cluster):
             self._enqueue_config(config)
+        for workload in self._objects.workloads.values():
+            if workload.status.cluster_name == cluster:
+                self.controller.enqueue(workload.metadata.key)
+        link = self._clients.link(cluster)
+        if link is not None:
+            # Copies may stand there although the configuration does not name the cluster any more.
+            for copy in link.our_workloads(self._policy.origin):
+                self.enqueue(remote_objects.key_of(copy))
 
     def _workload_changed(self, event: Event[Workload]) -> None:
         if event.new is not None:
@@ -147,4 +155,9 @@ class SyncController:
             for name, contact in self._clients.contacts()
             if contact.disconnected_since is not None
         }
+        entered = {name for name, _ in self._clients.contacts()}
+        for cluster in self._objects.clusters.values():
+            # After a start its connection is yet to come: no contact so far, which is not to say that it is gone.
+            if cluster.metadata.name not in entered:
+                since[cluster.metadata.name] = self._clock.now()
         return Federation(self._objects, self._clients.connected(), since, self._kinds)

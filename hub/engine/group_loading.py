@@ -107,10 +107,14 @@ def load(key: Key, federation: Federation, policy: SyncPolicy, last_seen: Docume
             for name in clusters
             if name in federation.workers
         },
-        unavailable={
-            name: federation.disconnected_since.get(name) for name in clusters if name not in federation.workers
-        },
+        unavailable=_unavailable(local.view, clusters, federation),
         order=tuple(clusters),
+        outside={
+            name: found
+            for name in federation.workers
+            if name not in clusters
+            and (found := _ours(remote(federation.workers[name], document, owner, policy.origin), policy.origin))
+        },
         components=_components(local.view, owner, job, manager),
     )
 
@@ -124,6 +128,23 @@ def remote(worker: Worker, local: Document, owner: Owner, origin: str) -> Remote
     if not remote_objects.may_be_ours(copy, local, origin):
         return Remote(job=job, foreign=True)
     return Remote(Sight.of(copy), job)
+
+
+def _unavailable(local: Workload, clusters: list[str], federation: Federation) -> dict[str, datetime | None]:
+    """The configuration's clusters out of contact; and the Workload's own, which may run the job, if it left them."""
+    since = federation.disconnected_since
+    found = {name: since.get(name) for name in clusters if name not in federation.workers}
+    own = local.status.cluster_name or ""
+    if own in since and own not in federation.workers:
+        found[own] = since[own]
+    return found
+
+
+def _ours(found: Remote, origin: str) -> Remote | None:
+    """Only what bears our origin: on a cluster that is none of the Workload's, nothing else can be a copy of it."""
+    copy = found.copy if found.copy is not None and remote_objects.is_ours(found.copy.document, origin) else None
+    job = found.job if found.job is not None and remote_objects.is_ours(found.job, origin) else None
+    return Remote(copy, job) if copy is not None or job is not None else None
 
 
 def _clusters(check: str, manager: Manager) -> tuple[list[str], str]:

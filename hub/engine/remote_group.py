@@ -102,7 +102,9 @@ class Components:
 class RemoteGroup:
     """``connected`` and ``unavailable`` keep the configuration's order and together hold its clusters.
 
-    ``unavailable`` gives since when a cluster is out of contact, None where there never was a connection entry.
+    ``unavailable`` gives since when a cluster is out of contact, None where there never was a connection entry. The
+    Workload's own cluster is there too when it left the configuration while out of contact. ``outside`` are connected
+    clusters that the configuration does not (any more) name, and on which objects of ours stand.
     ``config_error`` is why the check's configuration could not be read. ``checks`` are the Workload's MultiKueue checks
     in status order; only the first counts. A deleted Workload is the last one seen.
     """
@@ -117,6 +119,7 @@ class RemoteGroup:
     connected: Mapping[str, Remote] = field(default_factory=dict)
     unavailable: Mapping[str, datetime | None] = field(default_factory=dict)
     order: tuple[str, ...] = ()
+    outside: Mapping[str, Remote] = field(default_factory=dict)
     components: Components | None = None
     replica_role: str = "standalone"
 

@@ -104,11 +104,14 @@ class _Pass:
     group: RemoteGroup
     now: datetime
     intents: list[HubIntent] = field(default_factory=list)
+    last: list[HubIntent] = field(default_factory=list)
+    """What comes after all else, for its failure is not to hold up the job where it belongs."""
 
     def run(self) -> list[HubIntent]:
         steps: tuple[Callable[[], bool], ...] = (
             self._elastic_skip,
             self._cleanup,
+            self._outside,
             self._remote_finished,
             self._remote_evicted,
             self._spec_drift,
@@ -118,7 +121,7 @@ class _Pass:
         for step in steps:
             if step():
                 break
-        return self.intents
+        return self.intents + self.last
 
     def _elastic_skip(self) -> bool:
         group = self.group
@@ -137,6 +140,21 @@ class _Pass:
         self.intents += sync_removal.each_cluster(group)
         if group.unavailable:
             self.intents.append(RequeueAfter(group.policy.worker_lost_timeout.total_seconds()))
+        return True
+
+    def _outside(self) -> bool:
+        """Objects on a connected cluster that left the configuration: gone first, and only then the work goes on.
+
+        Kueue leaves them there, and the job runs twice.
+        """
+        group = self.group
+        if not group.outside:
+            return False
+        removal = [*sync_removal.outside(group), RequeueAfter(DEFERRED_SYNC_SECONDS)]
+        if group.cluster_name in group.connected:
+            self.last += removal
+            return False
+        self.intents += removal
         return True
 
     def _remote_finished(self) -> bool:

@@ -1,6 +1,7 @@
 """Taking our objects off a worker: first the job, then the Workload's finalizer, then the Workload (spec S2)."""
 
 from collections.abc import Iterable
+from itertools import chain
 
 from hub.engine import remote_objects
 from hub.engine.intents import EachCluster, HubIntent, OnCluster
@@ -30,26 +31,34 @@ def on_cluster(group: RemoteGroup, cluster: str, remote: Remote) -> list[HubInte
 
 def each_cluster(group: RemoteGroup) -> list[HubIntent]:
     """Remove from every connected cluster; one that fails does not stop the others (S2)."""
-    served = [
-        OnCluster(cluster, tuple(steps))
-        for cluster, remote in _in_order(group)
-        if (steps := on_cluster(group, cluster, remote))
-    ]
-    return [EachCluster(tuple(served))] if served else []
+    return _served(group, chain(_in_order(group), group.outside.items()))
+
+
+def outside(group: RemoteGroup) -> list[HubIntent]:
+    """Remove what stands on connected clusters that the configuration does not name any more."""
+    return _served(group, group.outside.items())
 
 
 def everywhere(group: RemoteGroup) -> list[HubIntent]:
     """Remove from every connected cluster, stopping at the first failure (a deleted Workload, section 7 step 6)."""
-    return [step for cluster, remote in _in_order(group) for step in on_cluster(group, cluster, remote)]
+    found = chain(_in_order(group), group.outside.items())
+    return [step for cluster, remote in found for step in on_cluster(group, cluster, remote)]
 
 
 def elsewhere(group: RemoteGroup, kept: str) -> list[HubIntent]:
-    """Remove the copies on every connected cluster but ``kept``."""
+    """Remove the copies on every connected cluster of the configuration but ``kept``."""
     intents: list[HubIntent] = []
     for cluster, remote in _in_order(group):
         if cluster != kept and remote.copy is not None:
             intents += on_cluster(group, cluster, remote)
     return intents
+
+
+def _served(group: RemoteGroup, remotes: Iterable[tuple[str, Remote]]) -> list[HubIntent]:
+    served = [
+        OnCluster(cluster, tuple(steps)) for cluster, remote in remotes if (steps := on_cluster(group, cluster, remote))
+    ]
+    return [EachCluster(tuple(served))] if served else []
 
 
 def _in_order(group: RemoteGroup) -> Iterable[tuple[str, Remote]]:

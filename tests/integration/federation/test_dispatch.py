@@ -13,7 +13,7 @@ from tests.integration.federation.world import (
 )
 from worker_agent.api import names
 from worker_agent.api.document import get as value_at
-from worker_agent.api.resource_type import CLUSTER_QUEUES, JOBS, LOCAL_QUEUES, WORKLOADS
+from worker_agent.api.resource_type import CLUSTER_QUEUES, JOBS, LOCAL_QUEUES, MULTIKUEUE_CONFIGS, WORKLOADS
 
 
 async def test_a_job_runs_on_the_one_worker_where_it_fits_and_comes_home_finished():
@@ -85,6 +85,24 @@ async def test_deleting_the_job_takes_its_copy_along():
         await until(lambda: runs_on(world, "train"), "the job runs")
         await world.manager.client.delete(JOBS, "train", "ns")
         await until(lambda: nothing_left(world), "the worker is cleaned up")
+
+
+async def test_a_job_leaves_a_cluster_that_left_the_configuration_before_it_runs_elsewhere():
+    async with running(a=4, b=4) as world:
+        await world.manager.create(job("train", cpu=2))
+        old = await until(lambda: runs_on(world, "train"), "the job runs")
+        new = "b" if old == "a" else "a"
+        counts = []
+
+        async def moved():
+            held = [name for name, cluster in world.workers.items() if await cluster.get(JOBS, "train") is not None]
+            counts.append(len(held))
+            return held == [new] and await runs_on(world, "train") == new
+
+        await world.manager.patch(MULTIKUEUE_CONFIGS, "all", {"spec": {"clusters": [new]}})
+        await until(moved, "the job runs elsewhere")
+        assert max(counts) == 1
+        assert not await world.workers[old].all(WORKLOADS)
 
 
 async def nothing_left(world):
