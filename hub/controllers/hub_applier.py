@@ -77,6 +77,12 @@ class HubApplier:
         for told in [told for told in self._told if told[0] == key]:
             del self._told[told]
 
+    async def warn(self, event: RecordEvent) -> None:
+        """Tell of trouble that lasts, once per message, whatever other events the passes tell of meanwhile."""
+        if self._unsaid((event.key, event.type), event.message):
+            log.warning("workload %s: %s", event.key, event.message)
+            await self._manager.apply([event])
+
     async def _run(self, place: str | None, intents: list[Any]) -> float | None:
         if place is None:
             for intent in intents:
@@ -143,11 +149,13 @@ class HubApplier:
         """An event that says again what was said last is left out: the state machine tells of the same state often."""
         if not isinstance(intent, RecordEvent):
             return True
-        told = (intent.key, intent.reason)
-        if self._told.get(told) == intent.message:
+        return self._unsaid((intent.key, intent.reason), intent.message)
+
+    def _unsaid(self, told: tuple[Key, str], message: str) -> bool:
+        if self._told.get(told) == message:
             return False
         self._told.pop(told, None)
-        self._told[told] = intent.message
+        self._told[told] = message
         while len(self._told) > REMEMBERED_EVENTS:
             del self._told[next(iter(self._told))]
         return True

@@ -8,7 +8,7 @@ from hub.clusters.remote_clients import RemoteClients
 from hub.clusters.worker_connection import WorkerConnection
 from hub.controllers.federation_objects import FederationObjects, document_of
 from hub.controllers.hub_applier import HubApplier
-from hub.engine import group_loading, remote_objects, sync
+from hub.engine import group_loading, remote_objects, sync, sync_check
 from hub.engine.group_loading import Federation
 from hub.engine.intents import ForgetDeleted
 from hub.engine.remote_group import CAPACITY_AWARE, RemoteGroup, SyncPolicy
@@ -20,12 +20,15 @@ from worker_agent.api.multikueue import MultiKueueConfig
 from worker_agent.api.workload import Workload
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.controller import Controller
-from worker_agent.kube.errors import NotFound
+from worker_agent.kube.errors import NotFound, ReconcileError
 from worker_agent.kube.informer import Event
 
 KEEP: Final = "Keep"
 UNREAD_SECONDS: Final = 0.5
 """When to look again at a Workload whose kind of job has not been read yet."""
+
+FOREIGN_SECONDS: Final = 15.0
+"""When to look again where somebody else's job stands on the worker in the place of ours."""
 
 WORKERS: Final = 64
 """Workloads looked after at a time; most wait for an API server, and a slow worker must not use up all of them."""
@@ -123,7 +126,14 @@ class SyncController:
             return UNREAD_SECONDS
         assert self._applier is not None
         intents = sync.decide(self._with_policy(group), self._clock.now())
-        requeue = await self._applier.apply(intents)
+        try:
+            requeue = await self._applier.apply(intents)
+        except ReconcileError as error:
+            if not remote_objects.tells_of_foreign(str(error)):
+                raise
+            # Nothing tells when it goes, as only our own jobs are followed; and its user should know.
+            await self._applier.warn(sync_check.event(group, str(error), "Warning"))
+            return FOREIGN_SECONDS
         if any(isinstance(intent, ForgetDeleted) for intent in intents):
             self._deleted.pop(key, None)
             self._applier.forget(key)

@@ -1,6 +1,6 @@
 """Workloads as they go to a worker and are compared there, and whose a remote object is (spec sections 8 and 10.2)."""
 
-from typing import Any
+from typing import Any, Final
 
 from hub.engine.remote_group import SyncPolicy
 from worker_agent.api import document as documents
@@ -35,12 +35,17 @@ def may_be_ours(copy: Document, local: Document, origin: str) -> bool:
     return not copy["metadata"].get("ownerReferences") and comparable_spec(copy) == comparable_spec(local)
 
 
+FOREIGN: Final = "remote object is not owned by MultiKueue"
+
+
+def tells_of_foreign(message: str) -> bool:
+    """Whether an error is one of ``foreign_object``."""
+    return FOREIGN in message
+
+
 def foreign_object(resource: ResourceType, key: Key, origin: str) -> str:
     """The error for an object of somebody else in the place where ours should be."""
-    return (
-        f'remote object is not owned by MultiKueue: expected "{names.MULTIKUEUE_ORIGIN_LABEL}"="{origin}" '
-        f'on {resource.kind} "{key}"'
-    )
+    return f'{FOREIGN}: expected "{names.MULTIKUEUE_ORIGIN_LABEL}"="{origin}" on {resource.kind} "{key}"'
 
 
 def workload_copy(local: Document, policy: SyncPolicy, *, gated: bool = True) -> Document:

@@ -13,7 +13,7 @@ from tests.integration.federation.world import (
 )
 from worker_agent.api import names
 from worker_agent.api.document import get as value_at
-from worker_agent.api.resource_type import CLUSTER_QUEUES, JOBS, LOCAL_QUEUES, MULTIKUEUE_CONFIGS, WORKLOADS
+from worker_agent.api.resource_type import CLUSTER_QUEUES, EVENTS, JOBS, LOCAL_QUEUES, MULTIKUEUE_CONFIGS, WORKLOADS
 
 
 async def test_a_job_runs_on_the_one_worker_where_it_fits_and_comes_home_finished():
@@ -103,6 +103,23 @@ async def test_a_job_leaves_a_cluster_that_left_the_configuration_before_it_runs
         await until(moved, "the job runs elsewhere")
         assert max(counts) == 1
         assert not await world.workers[old].all(WORKLOADS)
+
+
+async def test_a_job_of_somebody_else_in_the_way_is_told_on_the_workload():
+    async with running(a=4) as world:
+        other = job("train", cpu=1)
+        del other["metadata"]["labels"]
+        await world.workers["a"].create(other)
+        await world.manager.create(job("train", cpu=2))
+        (warning,) = await until(lambda: warnings_of(world), "the user is told")
+        assert warning["reason"] == "MultiKueue"
+        assert warning["note"].startswith("remote object is not owned by MultiKueue: ")
+        assert warning["note"].endswith('on Job "ns/train"')
+
+
+async def warnings_of(world):
+    found = await world.manager.all(EVENTS)
+    return [event for event in found if event["type"] == "Warning" and event["regarding"]["kind"] == "Workload"]
 
 
 async def nothing_left(world):

@@ -125,6 +125,17 @@ async def test_the_same_event_is_told_once_until_it_changes():
     assert [told.message for told in manager.given] == ["admitted on a", "admitted on b", "admitted on a"]
 
 
+async def test_lasting_trouble_is_told_once_whatever_is_told_meanwhile():
+    manager = Recorder()
+    applier = office(manager)
+    for message in ("in the way", "in the way", "still in the way"):
+        await applier.apply([event("admitted on a")])
+        await applier.warn(
+            RecordEvent(resource=WORKLOADS, key=KEY, reason="MultiKueue", message=message, type="Warning")
+        )
+    assert [told.message for told in manager.given] == ["admitted on a", "in the way", "still in the way"]
+
+
 async def test_counts_and_siblings_concern_the_hub_itself():
     seen = []
     applier = office(revisit=seen.append)
