@@ -34,7 +34,7 @@ def test_published_setup_works_unchanged(tmp_path):
         manager.wait("admissioncheck/sample-multikueue", "condition=Active")
         manager.wait("clusterqueue/cluster-queue", "condition=Active")
 
-        manager("create", "-f", "-", stdin=job("dispatched", 1))
+        manager("create", "-f", "-", stdin=job("dispatched", 6))
         worker.wait("job/dispatched", "create", "-n", "default")
         manager.wait("job/dispatched", "condition=Complete", "-n", "default")
         manager.wait("workload", "condition=Finished", "--all", "-n", "default")

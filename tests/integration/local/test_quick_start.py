@@ -98,6 +98,9 @@ def test_quick_start(kubectl):
     assert SHORT_OF_CPU in described
     assert kubectl("get", "job", "second", "-o", "jsonpath={.spec.suspend}") == "true"
 
+    # Queue statuses are refreshed at most once a second.
+    kubectl.wait("clusterqueue/cluster-queue", "jsonpath={.status.pendingWorkloads}=1")
+    kubectl.wait("clusterqueue/cluster-queue", "jsonpath={.status.admittedWorkloads}=1")
     wide = kubectl("get", "clusterqueue", "-o", "wide").splitlines()
     assert wide[0].split() == ["NAME", "COHORT", "STRATEGY", "PENDING", "WORKLOADS", "ADMITTED", "WORKLOADS"]
     assert wide[1].split() == ["cluster-queue", "BestEffortFIFO", "1", "1"]
