@@ -109,12 +109,7 @@ def load(key: Key, federation: Federation, policy: SyncPolicy, last_seen: Docume
         },
         unavailable=_unavailable(local.view, clusters, federation),
         order=tuple(clusters),
-        outside={
-            name: found
-            for name in federation.workers
-            if name not in clusters
-            and (found := _ours(remote(federation.workers[name], document, owner, policy.origin), policy.origin))
-        },
+        outside=_outside(document, clusters, federation, owner, policy.origin),
         components=_components(local.view, owner, job, manager),
     )
 
@@ -138,6 +133,21 @@ def _unavailable(local: Workload, clusters: list[str], federation: Federation) -
     if own in since and own not in federation.workers:
         found[own] = since[own]
     return found
+
+
+def _outside(
+    document: Document, clusters: list[str], federation: Federation, owner: Owner, origin: str
+) -> dict[str, Remote]:
+    """The Workload's own cluster, where it left the configuration and still holds what is ours.
+
+    No other: two MultiKueueClusters may lead to one API server, and what is seen under the name that is not
+    configured is then the very copy that the configured one runs.
+    """
+    own = value_at(document, "status.clusterName", "")
+    if own in clusters or own not in federation.workers:
+        return {}
+    found = _ours(remote(federation.workers[own], document, owner, origin), origin)
+    return {own: found} if found is not None else {}
 
 
 def _ours(found: Remote, origin: str) -> Remote | None:
