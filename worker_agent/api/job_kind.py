@@ -20,13 +20,17 @@ from worker_agent.api.topology_request import PodIndex
 
 @dataclass(frozen=True, slots=True)
 class TemplateAt:
-    """Where one pod set's template stands in the job's document, and how many pods it makes."""
+    """Where one pod set's template stands in the job's document, and how many pods it makes.
+
+    ``annotations_field`` is how messages name the template's annotations where that is not simply its path.
+    """
 
     name: str
     path: Path
     count: int
     min_count: int | None = None
     index: PodIndex | None = None
+    annotations_field: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +240,10 @@ class JobKind:
         return False
 
     # Rarely special
+
+    def own_defaults(self, job: Document, policy: JobPolicy) -> Document:
+        """What the create webhook fills in for this kind alone, whether the job is queued or not."""
+        return job
 
     def skips(self, job: Document) -> bool:
         """Not for us at all: looked at before anything else."""

@@ -4,5 +4,14 @@ from typing import Final
 
 from worker_agent.api.job_kind import JobKind
 from worker_agent.jobs.batch_job import BatchJob
+from worker_agent.jobs.jax_job import JAXJob
+from worker_agent.jobs.job_set import JobSet
+from worker_agent.jobs.mpi_job import MPIJob
+from worker_agent.jobs.paddle_job import PaddleJob
+from worker_agent.jobs.pytorch_job import PyTorchJob
+from worker_agent.jobs.tf_job import TFJob
+from worker_agent.jobs.xgboost_job import XGBoostJob
 
-KINDS: Final[dict[str, JobKind]] = {kind.framework: kind for kind in (BatchJob(),)}
+_ALL: Final = (BatchJob(), JobSet(), MPIJob(), PyTorchJob(), TFJob(), XGBoostJob(), PaddleJob(), JAXJob())
+
+KINDS: Final[dict[str, JobKind]] = {kind.framework: kind for kind in _ALL}

@@ -102,7 +102,7 @@ def test_start_unsuspends_and_injects(kind, sample):
     assert not kind.is_suspended(running)
     for spot in kind.templates(running):
         assert at(running, (*spot.path, "spec", "nodeSelector"))["tier"] == "spot"
-        assert at(running, (*spot.path, "metadata", "labels"))[names.POD_SET_LABEL] == spot.name
+        assert at(running, (*spot.path, "metadata", "labels"))[names.POD_SET_LABEL] == spot.name.lower()
 
 
 def test_started_job_is_still_its_workloads(kind, sample):

@@ -18,7 +18,7 @@ def default_job(kind: JobKind, job: Document, around: JobSurroundings) -> Docume
         job = job if kind.is_suspended(job) else kind.suspend(job)
         job = _gate_elastic_pods(kind, job, around)
     job = _default_priority_class(job, around)
-    return _default_manager(kind, job, around)
+    return kind.own_defaults(_default_manager(kind, job, around), around.policy)
 
 
 def should_be_suspended(job: Document, around: JobSurroundings) -> bool:

@@ -51,7 +51,7 @@ def _annotations(job: Document, spot: TemplateAt) -> dict[str, str]:
 
 def _place(spot: TemplateAt) -> str:
     """The annotations of the template, as messages name them."""
-    return annotations_path(spot.path)
+    return annotations_path(spot)
 
 
 def _group_errors(job: Document, name: str, members: Sequence[TemplateAt]) -> list[FieldError]:

@@ -1,4 +1,4 @@
-"""One job of each served kind as a user would write it, with fields that nobody here knows. A new kind adds its own."""
+"""What a sample is, and the parts that samples share."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ class Sample:
     failed: Document
 
 
-def _metadata(name: str) -> Document:
+def metadata(name: str) -> Document:
     return {
         "name": name,
         "namespace": "ns",
@@ -30,7 +30,7 @@ def _metadata(name: str) -> Document:
     }
 
 
-def _template() -> Document:
+def template() -> Document:
     return {
         "metadata": {"labels": {"app": "train"}, "annotations": {"example.com/pod": "yes"}},
         "spec": {
@@ -49,27 +49,3 @@ def _template() -> Document:
             "specFieldOfTheFuture": "x",
         },
     }
-
-
-SAMPLES: dict[str, Sample] = {
-    "batch/job": Sample(
-        job={
-            "apiVersion": "batch/v1",
-            "kind": "Job",
-            "metadata": _metadata("train"),
-            "spec": {
-                "parallelism": 3,
-                "completions": 3,
-                "completionMode": "Indexed",
-                "suspend": True,
-                "template": _template(),
-                "jobFieldOfTheFuture": [1, 2],
-            },
-        },
-        running={"active": 3, "startTime": "2026-01-01T00:00:00Z"},
-        ready={"active": 3, "ready": 3, "startTime": "2026-01-01T00:00:00Z"},
-        succeeded={"succeeded": 3, "conditions": [{"type": "Complete", "status": "True", "message": "done"}]},
-        failed={"failed": 1, "conditions": [{"type": "Failed", "status": "True", "message": "broken"}]},
-    )
-}
-"""By framework name."""

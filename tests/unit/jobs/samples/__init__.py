@@ -1,0 +1,18 @@
+"""One job of each served kind as a user would write it, with fields that nobody here knows. A new kind adds its own."""
+
+from . import batch, job_set, training
+from .sample import Sample
+
+SAMPLES: dict[str, Sample] = {
+    "batch/job": batch.JOB,
+    "jobset.x-k8s.io/jobset": job_set.JOB_SET,
+    "kubeflow.org/mpijob": training.MPI_JOB,
+    "kubeflow.org/pytorchjob": training.PYTORCH_JOB,
+    "kubeflow.org/tfjob": training.TF_JOB,
+    "kubeflow.org/xgboostjob": training.XGBOOST_JOB,
+    "kubeflow.org/paddlejob": training.PADDLE_JOB,
+    "kubeflow.org/jaxjob": training.JAX_JOB,
+}
+"""By framework name."""
+
+__all__ = ["SAMPLES", "Sample"]
