@@ -46,10 +46,10 @@ def kind_of(case: Document) -> JobKind:
 
 def pod_sets(case: Document) -> list[str]:
     """<kind>.TestPodSets."""
-    expected = case["expect"]
+    kind, expected = kind_of(case), case["expect"]
+    job = case["input"].get("job") or case["input"]["jobSet"]
     try:
-        job = case["input"].get("job") or case["input"]["jobSet"]
-        found = [pod_set.document() for pod_set in kind_of(case).pod_sets(job, policy_of(case))]
+        found = [pod_set.document() for pod_set in kind.pod_sets(job, policy_of(case))]
     except TopologyRequestError as error:
         return [] if expected["error"] else [f"unexpected error: {error}"]
     if expected["error"]:
