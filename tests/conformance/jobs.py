@@ -47,7 +47,7 @@ def kind_of(case: Document) -> JobKind:
 def pod_sets(case: Document) -> list[str]:
     """<kind>.TestPodSets."""
     kind, expected = kind_of(case), case["expect"]
-    job = case["input"].get("job") or case["input"]["jobSet"]
+    job = next(value for name, value in case["input"].items() if name.lower() in ("job", kind.resource.kind.lower()))
     try:
         found = [pod_set.document() for pod_set in kind.pod_sets(job, policy_of(case))]
     except TopologyRequestError as error:
@@ -67,7 +67,7 @@ def start(case: Document) -> list[str]:
         return differences({"error": expected["error"]}, {"error": str(error)})
     if expected["error"]:
         return [f"expected error: {expected['error']}"]
-    return differences(expected["object"], started)
+    return differences(expected["object"], started, zeros_absent=True)
 
 
 def restore(case: Document) -> list[str]:
@@ -312,7 +312,9 @@ RUNNERS: dict[str, Callable[[Document], list[str]]] = {
     "*.TestRunWithPodsetsInfo": start,
     "*.TestRestorePodSetsInfo": restore,
     "*.TestReconciler": reconcile,
+    "*.TestNodeSelectors": start,
     "*.TestDefault": default,
+    "*.TestValidateDefault": default,
     "*.TestValidateCreate": validate,
     "*.TestValidateUpdate": validate,
     "*.TestValidate": validate,

@@ -121,6 +121,8 @@ class JobKind:
     """Made of several objects (pod groups)."""
     prebuilt_allowed: ClassVar[bool] = True
     elastic_allowed: ClassVar[bool] = False
+    gates_elastic_pods: ClassVar[bool] = True
+    """The create webhook puts the gate of elastic jobs on the templates."""
     pod_counts: ClassVar[tuple[str, ...]] = ("active", "ready")
     """Fields of the status that speak of pods that run now."""
     priority_class_paths: ClassVar[tuple[str, ...]] = ()
@@ -130,6 +132,8 @@ class JobKind:
     """The webhook checks every create rule on an update too."""
     counts_checked_last: ClassVar[bool] = False
     """Slice sizes are compared with the pod count only where the topology annotations passed every other rule."""
+    unreadable_templates_checked: ClassVar[int | None] = None
+    """How many templates' annotations are still checked one by one where the pod sets cannot be told; None: all."""
     topology_groups: ClassVar[bool] = False
     """Pod sets may form a leader and worker group."""
 
@@ -143,8 +147,13 @@ class JobKind:
         """The pod sets of the job as written. Raises TopologyRequestError where annotations cannot be read."""
         return [self._pod_set(job, spot, policy) for spot in self.templates(job)]
 
+    def pod_template(self, job: Document, spot: TemplateAt) -> Document:
+        """The template as pods will be made of it, with what the kind's own controller adds to take up room."""
+        template: Document = at(job, spot.path, {})
+        return template
+
     def _pod_set(self, job: Document, spot: TemplateAt, policy: JobPolicy) -> JobPodSet:
-        template = without_labels(at(job, spot.path, {}), self.private_template_labels)
+        template = without_labels(self.pod_template(job, spot), self.private_template_labels)
         request = topology_request.derive(template, spot.index or PodIndex(self.rank_label), policy)
         return JobPodSet(spot.name.lower(), spot.count, template, spot.min_count, request)
 
@@ -178,7 +187,8 @@ class JobKind:
         pod_set_info.expect_count(len(spots), infos)
         started = self.resized(self._with_suspend(job, False), infos)
         for spot, info in zip(spots, infos, strict=True):
-            template = pod_set_info.inject(at(job, spot.path, {}), info, elastic=policy.elastic_jobs)
+            template = at(job, spot.path) or self.pod_template(job, spot)
+            template = pod_set_info.inject(template, info, elastic=policy.elastic_jobs)
             started = put(started, spot.path, template)
         return started
 
@@ -192,7 +202,9 @@ class JobKind:
             return job, False
         restored = self.resized(job, infos)
         for spot, info in zip(spots, infos, strict=True):
-            template = at(job, spot.path, {})
+            template = at(job, spot.path)
+            if template is None:
+                continue
             restored = put(restored, spot.path, pod_set_info.restore(template, self._kept(template, info)))
         return (restored, True) if restored != job else (job, False)
 
@@ -245,7 +257,7 @@ class JobKind:
         """What the create webhook fills in for this kind alone, whether the job is queued or not."""
         return job
 
-    def skips(self, job: Document) -> bool:
+    def skips(self, job: Document, policy: JobPolicy) -> bool:
         """Not for us at all: looked at before anything else."""
         return False
 

@@ -44,6 +44,8 @@ class JobPolicy:
     skip_ancestors_of_deleted: bool = True
     multikueue: bool = True
     priority_class_defaulting: bool = True
+    ray_updates_of_queued: bool = True
+    defer_ray_service_end: bool = True
 
     @classmethod
     def from_gates(cls, gates: Mapping[str, bool], **settings: Any) -> Self:
@@ -69,6 +71,8 @@ _GATES: Final = {
     "skip_reassignment_for_pod_owned": "SkipReassignmentForPodOwnedWorkloads",
     "skip_ancestors_of_deleted": "SkipAncestorCheckForDeletedWorkloads",
     "multikueue": "MultiKueue",
+    "ray_updates_of_queued": "ValidateRayAndSparkJobUpdates",
+    "defer_ray_service_end": "DeferRayServiceFinalizationForRedisCleanup",
     "priority_class_defaulting": "WorkloadPriorityClassDefaulting",
 }
 

@@ -81,7 +81,7 @@ def _gone(run: JobPass) -> bool:
     if view.job is None:
         run.finalize_workloads(run.candidates())
         return True
-    if view.kind.skips(view.job):
+    if view.kind.skips(view.job, view.policy):
         return True
     if view.job["metadata"].get("deletionTimestamp"):
         if not _pods_linger(run):

@@ -9,9 +9,24 @@ from worker_agent.jobs.job_set import JobSet
 from worker_agent.jobs.mpi_job import MPIJob
 from worker_agent.jobs.paddle_job import PaddleJob
 from worker_agent.jobs.pytorch_job import PyTorchJob
+from worker_agent.jobs.ray_cluster import RayCluster
+from worker_agent.jobs.ray_job import RayJob
+from worker_agent.jobs.ray_service import RayService
 from worker_agent.jobs.tf_job import TFJob
 from worker_agent.jobs.xgboost_job import XGBoostJob
 
-_ALL: Final = (BatchJob(), JobSet(), MPIJob(), PyTorchJob(), TFJob(), XGBoostJob(), PaddleJob(), JAXJob())
+_ALL: Final = (
+    BatchJob(),
+    JobSet(),
+    MPIJob(),
+    PyTorchJob(),
+    TFJob(),
+    XGBoostJob(),
+    PaddleJob(),
+    JAXJob(),
+    RayJob(),
+    RayCluster(),
+    RayService(),
+)
 
 KINDS: Final[dict[str, JobKind]] = {kind.framework: kind for kind in _ALL}

@@ -17,6 +17,7 @@ class JobSet(JobKind):
     rank_label = "batch.kubernetes.io/job-completion-index"
     pod_counts = ("replicatedJobsStatus",)
     topology_groups = True
+    unreadable_templates_checked = 0
 
     def templates(self, job: Document) -> list[TemplateAt]:
         return list(_templates(self.rank_label, get(job, "spec.replicatedJobs", [])))

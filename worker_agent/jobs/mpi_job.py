@@ -19,6 +19,7 @@ class MPIJob(ReplicaRolesJob):
     roles = ("Launcher", "Worker")
     update_repeats_create = True
     topology_groups = True
+    unreadable_templates_checked = 0
 
     def own_defaults(self, job: Document, policy: JobPolicy) -> Document:
         """A launcher that works too is rank 0, so the workers' indexes begin one later."""

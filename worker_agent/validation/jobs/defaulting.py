@@ -73,7 +73,7 @@ def _default_manager(kind: JobKind, job: Document, around: JobSurroundings) -> D
 
 def _gate_elastic_pods(kind: JobKind, job: Document, around: JobSurroundings) -> Document:
     """Pods of an elastic job wait until their slice is admitted: the job itself is not suspended when it grows."""
-    if not kind.is_elastic(job, around.policy):
+    if not (kind.gates_elastic_pods and kind.is_elastic(job, around.policy)):
         return job
     gate = {"name": names.ELASTIC_JOB_SCHEDULING_GATE}
     for spot in kind.templates(job):

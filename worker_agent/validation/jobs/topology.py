@@ -10,7 +10,7 @@ from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.topology_request import TopologyRequestError, parse_bool, parse_int32
 from worker_agent.validation.field_error import FieldError, forbidden, invalid, required
 from worker_agent.validation.formats import label_key
-from worker_agent.validation.jobs import topology_groups, topology_layers
+from worker_agent.validation.jobs import own_rules, topology_groups, topology_layers
 from worker_agent.validation.jobs.refusal import JobRefused
 from worker_agent.validation.jobs.template_path import annotations_path
 
@@ -27,12 +27,12 @@ ONE_PLACEMENT: Final = (
 
 def template_errors(kind: JobKind, job: Document, policy: JobPolicy) -> list[FieldError]:
     """All broken rules of the job's topology annotations. Raises JobRefused when only a plain error is left to tell."""
-    if not policy.topology_aware:
+    if not policy.topology_aware or not own_rules.are_placed(kind, job, policy):
         return []
     spots = kind.templates(job)
     errors: list[FieldError] = []
     unreadable = _unreadable(kind, job, policy)
-    for spot in spots:
+    for spot in spots[: kind.unreadable_templates_checked] if unreadable else spots:
         found = annotation_errors(job, spot, policy)
         if not unreadable and not (found and kind.counts_checked_last):
             found += count_errors(job, spot, policy)

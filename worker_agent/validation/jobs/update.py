@@ -16,6 +16,8 @@ def validate_update(kind: JobKind, new: Document, old: Document, around: JobSurr
     Kinds that repeat their create rules report a rule that both lists hold twice, as Kueue does.
     """
     policy = around.policy
+    if not own_rules.are_looked_at(kind, new, old, policy):
+        return []
     errors = _queue_name_errors(kind, new, old, around)
     errors += _prebuilt_errors(kind, new, old, policy)
     errors += _max_exec_time_errors(kind, new, old)

@@ -1,6 +1,6 @@
 """One job of each served kind as a user would write it, with fields that nobody here knows. A new kind adds its own."""
 
-from . import batch, job_set, training
+from . import batch, job_set, ray, training
 from .sample import Sample
 
 SAMPLES: dict[str, Sample] = {
@@ -12,6 +12,9 @@ SAMPLES: dict[str, Sample] = {
     "kubeflow.org/xgboostjob": training.XGBOOST_JOB,
     "kubeflow.org/paddlejob": training.PADDLE_JOB,
     "kubeflow.org/jaxjob": training.JAX_JOB,
+    "ray.io/rayjob": ray.RAY_JOB,
+    "ray.io/raycluster": ray.RAY_CLUSTER,
+    "ray.io/rayservice": ray.RAY_SERVICE,
 }
 """By framework name."""
 

@@ -8,13 +8,16 @@ from worker_agent.api.document import Document
 
 @dataclass(frozen=True)
 class Sample:
-    """``running``, ``ready`` and the two ends are statuses as the kind's own controller writes them."""
+    """``running``, ``ready`` and the two ends are statuses as the kind's own controller writes them.
+
+    A kind that serves until it is deleted has no ends.
+    """
 
     job: Document
     running: Document
     ready: Document
-    succeeded: Document
-    failed: Document
+    succeeded: Document | None = None
+    failed: Document | None = None
 
 
 def metadata(name: str) -> Document:

@@ -1,0 +1,90 @@
+"""ray.io/v1 RayCluster: a head and groups of workers (spec/jobs 9.6); RayJob and RayService hold one each."""
+
+from typing import ClassVar, Final
+
+from worker_agent.api import names
+from worker_agent.api.document import Document, Path, at, get
+from worker_agent.api.job_kind import Finish, JobKind, TemplateAt
+from worker_agent.api.job_policy import JobPolicy
+from worker_agent.api.resource_type import RAY_CLUSTERS
+from worker_agent.jobs.container_requests import at_least, with_container
+
+AUTOSCALER: Final[Document] = {"cpu": "500m", "memory": "512Mi"}
+REDIS_CLEANUP: Final = {"cpu": "200m", "memory": "256Mi"}
+"""What Ray's clean-up of Redis needs: it runs in a pod shaped like the head."""
+
+
+class RayKind(JobKind):
+    """What the kinds of Ray share: a cluster at some path of the document."""
+
+    native_manager = "ray.io/kuberay-operator"
+    elastic_allowed = True
+    topology_groups = True
+
+    cluster_path: ClassVar[Path]
+    shown_cluster: ClassVar[str]
+    """How messages name the cluster's specification."""
+
+    def templates(self, job: Document) -> list[TemplateAt]:
+        groups = at(job, (*self.cluster_path, "workerGroupSpecs"), [])
+        workers = [
+            self._template(group["groupName"], ("workerGroupSpecs", place), worker_count(group))
+            for place, group in enumerate(groups)
+        ]
+        return [self._template("head", ("headGroupSpec",), 1), *workers]
+
+    def _template(self, name: str, group: Path, count: int) -> TemplateAt:
+        shown = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in group)
+        field = f"{self.shown_cluster}{shown}.template.metadata.annotations"
+        return TemplateAt(name, (*self.cluster_path, *group, "template"), count, annotations_field=field)
+
+    def pod_template(self, job: Document, spot: TemplateAt) -> Document:
+        """The head as Ray makes it: with an autoscaler's container, and large enough to clean Redis up."""
+        template = super().pod_template(job, spot)
+        if spot.path[-2] != "headGroupSpec":
+            return template
+        cluster = at(job, self.cluster_path, {})
+        if get(cluster, "enableInTreeAutoscaling", False):
+            default = {"requests": AUTOSCALER, "limits": AUTOSCALER}
+            resources = get(cluster, "autoscalerOptions.resources", default)
+            template = with_container(template, {"name": "autoscaler", "resources": resources})
+        return at_least(template, REDIS_CLEANUP) if tolerates_head_failure(job, cluster) else template
+
+
+class RayCluster(RayKind):
+    framework = "ray.io/raycluster"
+    resource = RAY_CLUSTERS
+    cluster_path = ("spec",)
+    shown_cluster = "spec"
+    unreadable_templates_checked = 1
+    pod_counts = ("state", "readyWorkerReplicas", "availableWorkerReplicas")
+
+    def is_active(self, job: Document) -> bool:
+        return bool(get(job, "status.state") == "ready")
+
+    def pods_ready(self, job: Document) -> bool:
+        return self.is_active(job)
+
+    def finished(self, job: Document) -> Finish | None:
+        """A cluster runs until it is deleted."""
+        return None
+
+
+def size_suffix(kind: JobKind, job: Document, policy: JobPolicy) -> str:
+    """An elastic job's Workload is named by the job's generation and by that of the cluster its operator made."""
+    if not kind.is_elastic(job, policy):
+        return ""
+    own = str(get(job, "metadata.generation", 0))
+    of_cluster = at(job, ("metadata", "annotations", names.RAY_CLUSTER_GENERATION_ANNOTATION), "")
+    return f"{own}_{of_cluster}" if of_cluster else own
+
+
+def worker_count(group: Document) -> int:
+    """Pods of a worker group: each replica is made of several hosts where the group says so."""
+    return int(get(group, "replicas", 1)) * max(1, get(group, "numOfHosts", 1))
+
+
+def tolerates_head_failure(job: Document, cluster: Document) -> bool:
+    """Whether the global control store outlives the head, in Redis."""
+    annotated = at(job, ("metadata", "annotations", names.RAY_FAULT_TOLERANCE_ANNOTATION)) == "true"
+    return annotated or cluster.get("gcsFaultToleranceOptions") is not None

@@ -1,0 +1,34 @@
+"""ray.io/v1 RayService: a cluster that serves until it is deleted (spec/jobs 9.8)."""
+
+from worker_agent.api.document import Document, at, get
+from worker_agent.api.job_kind import Finish
+from worker_agent.api.job_policy import JobPolicy
+from worker_agent.api.resource_type import RAY_SERVICES
+from worker_agent.jobs.ray_cluster import RayKind, size_suffix, tolerates_head_failure
+
+
+class RayService(RayKind):
+    framework = "ray.io/rayservice"
+    resource = RAY_SERVICES
+    suspend_path = "spec.rayClusterConfig.suspend"
+    cluster_path = ("spec", "rayClusterConfig")
+    shown_cluster = "spec.rayClusterSpec"
+    pod_counts = ("conditions", "numServeEndpoints")
+
+    def skips(self, job: Document, policy: JobPolicy) -> bool:
+        """Its quota stays taken until Ray has cleaned Redis up, which needs a pod of its own."""
+        ending = policy.defer_ray_service_end and job["metadata"].get("deletionTimestamp") is not None
+        return ending and tolerates_head_failure(job, at(job, self.cluster_path, {}))
+
+    def name_suffix(self, job: Document, policy: JobPolicy) -> str:
+        return size_suffix(self, job, policy)
+
+    def is_active(self, job: Document) -> bool:
+        conditions = get(job, "status.conditions", [])
+        return any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
+
+    def pods_ready(self, job: Document) -> bool:
+        return self.is_active(job)
+
+    def finished(self, job: Document) -> Finish | None:
+        return None
