@@ -81,7 +81,9 @@ def size_suffix(kind: JobKind, job: Document, policy: JobPolicy) -> str:
 
 def worker_count(group: Document) -> int:
     """Pods of a worker group: each replica is made of several hosts where the group says so."""
-    return int(get(group, "replicas", 1)) * max(1, get(group, "numOfHosts", 1))
+    replicas: int = get(group, "replicas", 1)
+    hosts: int = get(group, "numOfHosts", 1)
+    return replicas * max(1, hosts)
 
 
 def tolerates_head_failure(job: Document, cluster: Document) -> bool:
