@@ -20,6 +20,8 @@ AREAS = {
     "preemption": "tests.conformance.preemption",
     "tas": "tests.conformance.tas",
     "local queues": "tests.conformance.local_queues",
+    "concurrent admission": "tests.conformance.concurrent_admission",
+    "elastic jobs": "tests.conformance.elastic_jobs",
 }
 """Folder name of a file -> the module whose ``RUNNERS`` maps patterns of file stems to functions."""
 

@@ -1,6 +1,7 @@
 """Names of Workloads: readable, bounded, and never another owner's (spec/jobs 5.1)."""
 
 import hashlib
+from collections.abc import Iterable
 from typing import Final
 
 NAME_LIMIT: Final = 253
@@ -13,7 +14,12 @@ def name_of(kind: str, group: str, owner: str, uid: str, *, extra: str = "", sho
 
     ``extra`` distinguishes several Workloads of one owner; ``short`` keeps the name within a label value.
     """
+    hashed = (kind, group, owner, uid, *((extra,) if extra else ()))
+    return with_hash(f"{kind.lower()}-{owner}", hashed, short=short)
+
+
+def with_hash(prefix: str, hashed: Iterable[str], *, short: bool = False) -> str:
+    """``prefix``, cut where the name would get too long, and a few digits that depend on all of ``hashed``."""
     limit = SHORT_NAME_LIMIT if short else NAME_LIMIT
-    hashed = "\n".join((kind, group, owner, uid, *((extra,) if extra else ())))
-    digest = hashlib.sha1(hashed.encode(), usedforsecurity=False).hexdigest()[:_HASH_LENGTH]
-    return f"{kind.lower()}-{owner}"[: limit - _HASH_LENGTH - 1] + f"-{digest}"
+    digest = hashlib.sha1("\n".join(hashed).encode(), usedforsecurity=False).hexdigest()[:_HASH_LENGTH]
+    return prefix[: limit - _HASH_LENGTH - 1] + f"-{digest}"

@@ -17,7 +17,7 @@ from worker_agent.api.job_kind import JobKind
 from worker_agent.api.meta import Key
 from worker_agent.api.resource_type import CLUSTER_CAPACITIES, LOCAL_QUEUES, WORKLOADS, ResourceType
 from worker_agent.api.workload import Workload
-from worker_agent.app import job_surroundings, kinds_served
+from worker_agent.app import gated_controllers, job_surroundings, kinds_served
 from worker_agent.app.configuration import Configuration
 from worker_agent.app.view_metrics import ViewCollector
 from worker_agent.app.webhook_service import WebhookService
@@ -172,6 +172,8 @@ class Agent:
         )
         for controller in (self.queues.cluster_queues, self.queues.local_queues, self.queues.cohorts):
             self.add(controller.run)
+        for gated in gated_controllers.controllers(configuration, self.known, self.applier, self.clock):
+            self.add(gated.run)
         for guard in in_use_finalizer.guards(self.known, queue_applier):
             self.add(guard.start(self.clock).run)
         kinds = {name: KINDS[name] for name in configuration.settings.integrations.frameworks if name in KINDS}

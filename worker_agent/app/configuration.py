@@ -97,6 +97,7 @@ def _rules(
         admission_gates=gates["AdmissionGatedBy"],
         equivalence_hashing=gates["SchedulingEquivalenceHashing"],
         orchestrated_preemption=gates["MultiKueueOrchestratedPreemption"],
+        concurrent_admission=gates["ConcurrentAdmission"],
     )
 
 

@@ -35,7 +35,7 @@ class WorkloadMetrics:
             self._metrics.admitted(queues, _seconds(admitted, _queued_since(old)), checks)
         self._readiness(old, new, queues)
         self._evictions(old, new, queues)
-        if _turned(old, new, names.FINISHED):
+        if _turned(old, new, names.FINISHED) and not _is_variant(new):
             self._metrics.finished(queues, _executed(new))
 
     def _readiness(self, old: Workload, new: Workload, queues: Queues) -> None:
@@ -69,6 +69,12 @@ class WorkloadMetrics:
             name,
             reference.name if reference is not None else "",
         )
+
+
+def _is_variant(workload: Workload) -> bool:
+    """It ends with its parent, which is counted."""
+    owner = workload.metadata.controller
+    return owner is not None and owner.kind == "Workload"
 
 
 def _counted(workload: Workload) -> Iterable[EvictionCount]:

@@ -17,7 +17,7 @@ from worker_agent.api.document import Document
 from worker_agent.api.local_queue import LocalQueue
 from worker_agent.api.meta import Key
 from worker_agent.api.workload import Admission, Workload
-from worker_agent.engine import cluster_queue, conditions, quota, view, workload_info
+from worker_agent.engine import cluster_queue, conditions, quota, variants, view, workload_info
 from worker_agent.engine.cluster_queue import ClusterQueueRow, LocalQueueRow
 from worker_agent.engine.conditions import Phase
 from worker_agent.engine.head import Head
@@ -125,7 +125,7 @@ class ClusterState(QueueState):
         if old is not None and old.uid != workload.metadata.uid and old.observed:
             self.delete_workload(old.key, now)
             old = None
-        phase = conditions.phase(workload)
+        phase = self._phase(workload)
         if phase not in _HOLDING or conditions.is_evicted(workload):
             self._eviction_shows(workload.metadata.key, old)
         if phase == Phase.GONE:
@@ -142,6 +142,12 @@ class ClusterState(QueueState):
             self._to_queue(row, old)
         else:
             self._to_quota(row, old)
+
+    def _phase(self, workload: Workload) -> Phase:
+        """A parent mirrors the quota of its variant and holds none: it is not counted."""
+        if self.policy.concurrent_admission and conditions.is_variant_parent(workload):
+            return Phase.GONE
+        return conditions.phase(workload)
 
     def delete_workload(self, key: Key, now: datetime) -> None:
         self._clock = timestamps.micros(now)
@@ -224,11 +230,18 @@ class ClusterState(QueueState):
     def _offer(self, row: WorkloadRow) -> None:
         """Put a pending workload where it belongs, or take it out of its queue."""
         target = self.pending_queue_of(row) if row.may_queue else None
+        if target is not None and self.policy.concurrent_admission and self._becomes_parent(row, target.name):
+            target = None
         if row.queued_in and (target is None or target.name != row.queued_in):
             self._withdraw(row)
         if target is not None:
             self._changed.add(target.name)
             target.push(row, self._clock)
+
+    def _becomes_parent(self, row: WorkloadRow, queue: str) -> bool:
+        """Its queue tries all flavors at once: it is about to be marked, and its variants queue in its place."""
+        view = self.cluster_queues[queue].view
+        return view.spec.concurrent_admission_policy is not None and not variants.is_variant(row)
 
     def _offer_all(self, queue: Key) -> None:
         for key in list(self._by_queue.get(queue, ())):

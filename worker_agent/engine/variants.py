@@ -40,6 +40,10 @@ def migration_message(row: WorkloadRow) -> str:
     return f"Evicted to accommodate a workload (UID: {row.uid}) due to migration to more favorable resource flavor"
 
 
+def is_variant(row: WorkloadRow) -> bool:
+    return bool(_parent(row))
+
+
 def _parent(row: WorkloadRow) -> str:
     owner = row.workload.metadata.controller
     return owner.uid if owner is not None and owner.kind == "Workload" else ""

@@ -4,7 +4,9 @@ Source: spec/engine 14.1, steps 2 and 4 to 10.
 """
 
 from worker_agent.api import names, timestamps
-from worker_agent.engine import admission_checks, eviction, reservation
+from worker_agent.api.resource_type import WORKLOADS
+from worker_agent.engine import admission_checks, eviction, reservation, variant_family
+from worker_agent.engine.intents import WORKLOAD_CONTROLLER_MANAGER, PatchObject
 from worker_agent.engine.workload_turn import Turn
 
 
@@ -18,6 +20,27 @@ def preemption_gates(turn: Turn) -> bool:
         closed = {"position": names.GATE_CLOSED, "lastTransitionTime": timestamps.rfc3339(turn.now)}
         turn.draft.put(preemptionGates=[present.get(name) or {"name": name, **closed} for name in wanted])
     return False
+
+
+def parent_of_variants(turn: Turn) -> bool:
+    """A Workload submitted to a queue that tries all flavors at once is marked: its variants queue, it does not."""
+    if not turn.rules.concurrent_admission or turn.reserved or turn.finished:
+        return False
+    queue, document = turn.view.cluster_queue, turn.view.workload
+    if queue is None or queue.spec.concurrent_admission_policy is None:
+        return False
+    if variant_family.is_parent(document) or variant_family.parent_of(document) is not None:
+        return False
+    labels = {**(turn.metadata.get("labels") or {}), names.CONCURRENT_ADMISSION_PARENT_LABEL: "true"}
+    turn.before.append(
+        PatchObject(
+            resource=WORKLOADS,
+            before=document,
+            after={**document, "metadata": {**turn.metadata, "labels": labels}},
+            field_manager=WORKLOAD_CONTROLLER_MANAGER,
+        )
+    )
+    return True
 
 
 def check_delay(turn: Turn) -> bool:

@@ -4,7 +4,7 @@ The table is the second half of spec/engine 14. The scheduler's own reasons, onc
 """
 
 from worker_agent.api import names
-from worker_agent.engine import admission_checks, reservation
+from worker_agent.engine import admission_checks, reservation, variant_family
 from worker_agent.engine.workload_turn import Turn
 
 SCHEDULER_REASONS = frozenset(
@@ -32,6 +32,9 @@ def admission_check_list(turn: Turn) -> bool:
     queue = turn.view.cluster_queue
     if turn.view.local_queue is None or queue is None or not turn.view.cluster_queue_known:
         return False
+    if turn.rules.concurrent_admission and variant_family.is_parent(turn.view.workload):
+        # Its variants pass the checks; the parent mirrors the one that got in.
+        return admission_checks.sync(turn.draft, frozenset())
     flavors = admission_checks.assigned_flavors(turn.draft.document)
     return admission_checks.sync(turn.draft, admission_checks.required(queue, flavors))
 

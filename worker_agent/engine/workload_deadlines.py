@@ -6,7 +6,7 @@ Source: spec/engine 15.2, 16.4, 21.1.
 from datetime import datetime, timedelta
 
 from worker_agent.api import names, timestamps
-from worker_agent.engine import admission_checks, eviction, pods_ready, reservation
+from worker_agent.engine import admission_checks, eviction, pods_ready, reservation, variant_family
 from worker_agent.engine.pods_ready import PodsReadyRules
 from worker_agent.engine.workload_turn import Turn
 
@@ -53,7 +53,7 @@ def late_verdicts(turn: Turn) -> bool:
 def pods(turn: Turn) -> bool:
     """An admitted Workload whose pods do not come up, or do not come back, in time gives its place to others."""
     rules = turn.rules.pods_ready
-    if rules is None or not (turn.active and turn.admitted) or turn.evicted:
+    if rules is None or not (turn.active and turn.admitted) or turn.evicted or _is_variant(turn):
         return False
     deadline = pods_ready.deadline(turn.draft.document, rules)
     if deadline is None:
@@ -72,6 +72,11 @@ def pods(turn: Turn) -> bool:
     message = f"Exceeded the PodsReady timeout {turn.key}"
     turn.after.append(eviction.evict(turn.draft, names.EVICTED_PODS_READY_TIMEOUT, message, deadline.cause))
     return True
+
+
+def _is_variant(turn: Turn) -> bool:
+    """The pods are the parent's: it alone waits for them."""
+    return turn.rules.concurrent_admission and variant_family.parent_of(turn.view.workload) is not None
 
 
 def _requeue_at(turn: Turn, rules: PodsReadyRules, count: int) -> str:

@@ -34,6 +34,7 @@ Step = Callable[[Turn], bool]
 STEPS: tuple[Step, ...] = (
     workload_retention.orphan,
     workload_activity.preemption_gates,
+    workload_activity.parent_of_variants,
     workload_retention.finished,
     workload_activity.check_delay,
     workload_activity.device_claims,

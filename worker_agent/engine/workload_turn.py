@@ -42,6 +42,7 @@ class LifecycleRules:
     admission_gates: bool = True
     equivalence_hashing: bool = True
     orchestrated_preemption: bool = False
+    concurrent_admission: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
