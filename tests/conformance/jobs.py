@@ -47,7 +47,7 @@ def kind_of(case: Document) -> JobKind:
 def pod_sets(case: Document) -> list[str]:
     """<kind>.TestPodSets."""
     kind, expected = kind_of(case), case["expect"]
-    job = next(value for name, value in case["input"].items() if name.lower() in ("job", kind.resource.kind.lower()))
+    job = next(each for each in case["input"].values() if each and each["kind"] == kind.resource.kind)
     try:
         found = [pod_set.document() for pod_set in kind.pod_sets(job, policy_of(case))]
     except TopologyRequestError as error:
@@ -277,6 +277,10 @@ def _outline(document: Document) -> Document:
     outline = {name: value for name, value in _lean(document).items() if name != "metadata"}
     if document["kind"] != "Workload":
         return outline
+    status = outline.get("status") or {}
+    conditions = sorted(status.get("conditions") or (), key=lambda condition: condition["type"])
+    told = [{**condition, "lastTransitionTime": None} for condition in conditions]
+    outline["status"] = {**status, "conditions": told}
     sets = [{**pod_set, "template": None} for pod_set in document["spec"].get("podSets") or ()]
     return {**outline, "spec": {**document["spec"], "podSets": sets, "priority": None}}
 

@@ -22,7 +22,8 @@ from worker_agent.api.topology_request import PodIndex
 class TemplateAt:
     """Where one pod set's template stands in the job's document, and how many pods it makes.
 
-    ``annotations_field`` is how messages name the template's annotations where that is not simply its path.
+    ``annotations_at`` is where the template's annotations stand if not in its metadata, and ``annotations_field`` how
+    messages name them where that is not simply their path.
     """
 
     name: str
@@ -30,7 +31,13 @@ class TemplateAt:
     count: int
     min_count: int | None = None
     index: PodIndex | None = None
+    annotations_at: Path = ()
     annotations_field: str = ""
+
+    def annotations(self, job: Document) -> dict[str, str]:
+        """The annotations on this pod set's template as written in the job."""
+        found: dict[str, str] = at(job, self.annotations_at or (*self.path, "metadata", "annotations"), {})
+        return found
 
 
 @dataclass(frozen=True, slots=True)

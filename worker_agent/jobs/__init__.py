@@ -12,6 +12,7 @@ from worker_agent.jobs.pytorch_job import PyTorchJob
 from worker_agent.jobs.ray_cluster import RayCluster
 from worker_agent.jobs.ray_job import RayJob
 from worker_agent.jobs.ray_service import RayService
+from worker_agent.jobs.spark_application import SparkApplication
 from worker_agent.jobs.tf_job import TFJob
 from worker_agent.jobs.xgboost_job import XGBoostJob
 
@@ -27,6 +28,7 @@ _ALL: Final = (
     RayJob(),
     RayCluster(),
     RayService(),
+    SparkApplication(),
 )
 
 KINDS: Final[dict[str, JobKind]] = {kind.framework: kind for kind in _ALL}

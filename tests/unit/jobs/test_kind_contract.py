@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from worker_agent.api import names
-from worker_agent.api.document import Document, at, put
+from worker_agent.api.document import Document, put
 from worker_agent.api.frameworks import FRAMEWORKS
 from worker_agent.api.job_kind import JobKind, prebuilt_name
 from worker_agent.api.job_policy import JobPolicy
@@ -101,8 +101,9 @@ def test_start_unsuspends_and_injects(kind, sample):
     running = started(kind, sample.job)
     assert not kind.is_suspended(running)
     for spot in kind.templates(running):
-        assert at(running, (*spot.path, "spec", "nodeSelector"))["tier"] == "spot"
-        assert at(running, (*spot.path, "metadata", "labels"))[names.POD_SET_LABEL] == spot.name.lower()
+        template = kind.pod_template(running, spot)
+        assert template["spec"]["nodeSelector"]["tier"] == "spot"
+        assert template["metadata"]["labels"][names.POD_SET_LABEL] == spot.name.lower()
 
 
 def test_started_job_is_still_its_workloads(kind, sample):
@@ -119,7 +120,8 @@ def test_stop_restores_the_job_exactly(kind, sample):
 def test_stop_restores_what_was_mutated_in_between(kind, sample):
     running = started(kind, sample.job)
     for spot in kind.templates(running):
-        running = put(running, (*spot.path, "metadata", "labels", "added"), "later")
+        beside = spot.annotations_at or (*spot.path, "metadata", "annotations")
+        running = put(running, (*beside[:-1], "labels", "added"), "later")
     back = stopped(kind, {**running, "status": sample.running}, workload_of(kind, sample.job))
     assert back["spec"] == sample.job["spec"]
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from worker_agent.api import names
-from worker_agent.api.document import Document, at
+from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind, TemplateAt
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.topology_request import TopologyRequestError, parse_bool, parse_int32
@@ -54,14 +54,9 @@ def _unreadable(kind: JobKind, job: Document, policy: JobPolicy) -> str:
     return ""
 
 
-def annotations_of(job: Document, spot: TemplateAt) -> dict[str, str]:
-    annotations: dict[str, str] = at(job, (*spot.path, "metadata", "annotations"), {})
-    return annotations
-
-
 def annotation_errors(job: Document, spot: TemplateAt, policy: JobPolicy) -> list[FieldError]:
     """What is wrong with the annotations of one template by themselves."""
-    annotations, path = annotations_of(job, spot), annotations_path(spot)
+    annotations, path = spot.annotations(job), annotations_path(spot)
     errors: list[FieldError] = []
     if sum(name in annotations for name in (REQUIRED, PREFERRED, UNCONSTRAINED)) > 1:
         errors.append(invalid(path, annotations, ONE_PLACEMENT))
@@ -111,7 +106,7 @@ def _number(text: str) -> int | None:
 
 def count_errors(job: Document, spot: TemplateAt, policy: JobPolicy) -> list[FieldError]:
     """A slice must not be larger than its pod set."""
-    annotations, path = annotations_of(job, spot), annotations_path(spot)
+    annotations, path = spot.annotations(job), annotations_path(spot)
     size = annotations.get(SLICE_SIZE)
     errors: list[FieldError] = []
     if size is not None:
@@ -130,7 +125,7 @@ def too_large(count: int) -> str:
 def _elastic_errors(job: Document, spots: Sequence[TemplateAt]) -> list[FieldError]:
     """An elastic job grows pod by pod, so no domain can be promised to all of them."""
     for spot in spots:
-        annotations, path = annotations_of(job, spot), annotations_path(spot)
+        annotations, path = spot.annotations(job), annotations_path(spot)
         for name, word in ((REQUIRED, "required"), (PREFERRED, "preferred")):
             if name in annotations:
                 return [forbidden(f"{path}.{name}", f"{word} topology is not supported with elastic jobs")]

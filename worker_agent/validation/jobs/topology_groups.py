@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from worker_agent.api import names
-from worker_agent.api.document import Document, at
+from worker_agent.api.document import Document
 from worker_agent.api.job_kind import TemplateAt
 from worker_agent.validation.field_error import FieldError, forbidden, invalid
 from worker_agent.validation.jobs.template_path import annotations_path
@@ -38,15 +38,10 @@ def errors(job: Document, spots: Sequence[TemplateAt]) -> list[FieldError]:
     """Each group has exactly two pod sets, one of them of one pod, both asking for the same level."""
     groups: dict[str, list[TemplateAt]] = {}
     for spot in spots:
-        annotations = _annotations(job, spot)
+        annotations = spot.annotations(job)
         if GROUP in annotations and (REQUIRED in annotations or PREFERRED in annotations):
             groups.setdefault(annotations[GROUP], []).append(spot)
     return [error for name, members in groups.items() for error in _group_errors(job, name, members)]
-
-
-def _annotations(job: Document, spot: TemplateAt) -> dict[str, str]:
-    annotations: dict[str, str] = at(job, (*spot.path, "metadata", "annotations"), {})
-    return annotations
 
 
 def _place(spot: TemplateAt) -> str:
@@ -66,10 +61,10 @@ def _group_errors(job: Document, name: str, members: Sequence[TemplateAt]) -> li
             f"got: {first.count} replica(s) and {second.count} replica(s) in the group"
         )
         found += [invalid(f"{_place(spot)}[{GROUP}]", name, message) for spot in members]
-    ours, theirs = _annotations(job, first), _annotations(job, second)
+    ours, theirs = first.annotations(job), second.annotations(job)
     if any(ours.get(level) != theirs.get(level) for level in (REQUIRED, PREFERRED)):
         for spot, other in ((first, second), (second, first)):
             levels = f"'{REQUIRED}' or '{PREFERRED}' topology"
             message = f"must specify {levels} consistent with '{_place(other)}' in group '{name}'"
-            found.append(invalid(_place(spot), _annotations(job, spot), message))
+            found.append(invalid(_place(spot), spot.annotations(job), message))
     return found
