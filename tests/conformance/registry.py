@@ -19,6 +19,7 @@ AREAS = {
     "core": "tests.conformance.core",
     "preemption": "tests.conformance.preemption",
     "tas": "tests.conformance.tas",
+    "provisioning": "tests.conformance.provisioning",
     "local queues": "tests.conformance.local_queues",
     "concurrent admission": "tests.conformance.concurrent_admission",
     "elastic jobs": "tests.conformance.elastic_jobs",

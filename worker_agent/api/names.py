@@ -36,6 +36,10 @@ JOB_COMPLETIONS_EQUAL_PARALLELISM_ANNOTATION: Final = "kueue.x-k8s.io/job-comple
 STOPPING_ANNOTATION: Final = "kueue.x-k8s.io/stopping"
 """Internal mark on a batch Job between its suspension and the restoring of its template."""
 PROVISIONING_ANNOTATION_PREFIX: Final = "provreq.kueue.x-k8s.io/"
+"""On jobs and Workloads: what follows is a parameter of their ProvisioningRequests."""
+CONSUME_REQUEST_ANNOTATION: Final = "autoscaling.x-k8s.io/consume-provisioning-request"
+PROVISIONING_CLASS_ANNOTATION: Final = "autoscaling.x-k8s.io/provisioning-class-name"
+"""On pods: whose booked room they use, and of which class it is."""
 SAFE_TO_FORCEFULLY_DELETE_ANNOTATION: Final = "kueue.x-k8s.io/safe-to-forcefully-delete"
 POD_GROUP_NAME_LABEL: Final = "kueue.x-k8s.io/pod-group-name"
 POD_GROUP_TOTAL_COUNT_ANNOTATION: Final = "kueue.x-k8s.io/pod-group-total-count"
@@ -232,6 +236,13 @@ CHECK_PENDING: Final = "Pending"
 CHECK_READY: Final = "Ready"
 CHECK_RETRY: Final = "Retry"
 CHECK_REJECTED: Final = "Rejected"
+
+# Conditions of a ProvisioningRequest
+REQUEST_ACCEPTED: Final = "Accepted"
+REQUEST_PROVISIONED: Final = "Provisioned"
+REQUEST_FAILED: Final = "Failed"
+REQUEST_BOOKING_EXPIRED: Final = "BookingExpired"
+REQUEST_CAPACITY_REVOKED: Final = "CapacityRevoked"
 
 # Policies and strategies
 STOP_NONE: Final = "None"

@@ -31,10 +31,12 @@ class ResourceType:
 
 KUEUE = "kueue.x-k8s.io"
 FEDHUB = "fedhub.dev"
+AUTOSCALING = "autoscaling.x-k8s.io"
 
 NAMESPACES = ResourceType("", "v1", "Namespace", "namespaces", namespaced=False)
 NODES = ResourceType("", "v1", "Node", "nodes", namespaced=False)
 PODS = ResourceType("", "v1", "Pod", "pods")
+POD_TEMPLATES = ResourceType("", "v1", "PodTemplate", "podtemplates")
 SECRETS = ResourceType("", "v1", "Secret", "secrets")
 EVENTS = ResourceType("events.k8s.io", "v1", "Event", "events")
 LIMIT_RANGES = ResourceType("", "v1", "LimitRange", "limitranges")
@@ -86,5 +88,6 @@ MULTIKUEUE_CONFIGS = ResourceType(KUEUE, "v1beta2", "MultiKueueConfig", "multiku
 PROVISIONING_REQUEST_CONFIGS = ResourceType(
     KUEUE, "v1beta2", "ProvisioningRequestConfig", "provisioningrequestconfigs", namespaced=False
 )
+PROVISIONING_REQUESTS = ResourceType(AUTOSCALING, "v1", "ProvisioningRequest", "provisioningrequests")
 CLUSTER_CAPACITIES = ResourceType(FEDHUB, "v1alpha1", "ClusterCapacity", "clustercapacities", namespaced=False)
 DISPATCH_POLICIES = ResourceType(FEDHUB, "v1alpha1", "DispatchPolicy", "dispatchpolicies", namespaced=False)

@@ -15,9 +15,17 @@ from typing import Any
 from worker_agent.api.frameworks import GVK
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.meta import Key
-from worker_agent.api.resource_type import CLUSTER_CAPACITIES, LOCAL_QUEUES, WORKLOADS, ResourceType
+from worker_agent.api.names import PROVISIONING_CONTROLLER
+from worker_agent.api.provisioning_request_config import ProvisioningRequestConfig
+from worker_agent.api.resource_type import (
+    CLUSTER_CAPACITIES,
+    LOCAL_QUEUES,
+    PROVISIONING_REQUEST_CONFIGS,
+    WORKLOADS,
+    ResourceType,
+)
 from worker_agent.api.workload import Workload
-from worker_agent.app import gated_controllers, job_surroundings, kinds_served
+from worker_agent.app import gated_controllers, job_surroundings, kinds_served, provisioning
 from worker_agent.app.configuration import Configuration
 from worker_agent.app.view_metrics import ViewCollector
 from worker_agent.app.webhook_service import WebhookService
@@ -110,6 +118,11 @@ class Agent:
         self._informers = intake.informers(self.client)
         for resource, source in self._informers.items():
             self._follow(resource, source)
+        # Not waited for at the start: a cluster may lack the definition, and then no check needs it.
+        self._follow(
+            PROVISIONING_REQUEST_CONFIGS,
+            Informer(self.client, PROVISIONING_REQUEST_CONFIGS, intake.decoder(ProvisioningRequestConfig)),
+        )
         self.informer(WORKLOADS).add_index(OWNER_INDEX, owner_values)
         WorkloadMetrics(self.informer(WORKLOADS), self.informer(LOCAL_QUEUES), self.metrics)
         self.metrics.registry.register(
@@ -163,6 +176,8 @@ class Agent:
         )
         priorities = PriorityClassController(self.known, self.applier("kueue-workload-controller"), self.clock)
         self.add(priorities.run)
+        applier = self.applier(PROVISIONING_CONTROLLER)
+        self.add(provisioning.work(self.client, self.known, applier, configuration.provisioning, self.clock))
         self.add(partial(self._publish_capacity, self.applier("fedhub-agent")))
         self.add(self.plan_writer.run)
         self.add(self.workloads.run)

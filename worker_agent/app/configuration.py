@@ -15,6 +15,7 @@ from worker_agent.engine import feature_gates
 from worker_agent.engine import policy as engine_policy
 from worker_agent.engine.pods_ready import PodsReadyRules
 from worker_agent.engine.policy import Policy
+from worker_agent.engine.provisioning.view import ProvisioningRules
 from worker_agent.engine.reservation import Observability
 from worker_agent.engine.workload_turn import LifecycleRules
 from worker_agent.settings import AgentSettings, WaitForPodsReady, WorkloadRetention
@@ -35,6 +36,7 @@ class Configuration:
     policy: Policy
     rules: LifecycleRules
     jobs: JobPolicy
+    provisioning: ProvisioningRules
     job_namespaces: Document
     """The selector of ``jobs.namespaces`` as a LabelSelector document."""
 
@@ -51,6 +53,10 @@ def resolve(settings: AgentSettings) -> Configuration:
         policy=engine_policy.resolve(settings.feature_gates, engine_stanzas(settings)),
         rules=_rules(gates, pods_ready, retention),
         jobs=_job_policy(settings, gates, pods_ready, retention),
+        provisioning=ProvisioningRules(
+            cleanup_on_eviction=gates["CleanupProvisioningRequestsOnEviction"],
+            topology_aware=gates["TopologyAwareScheduling"],
+        ),
         job_namespaces=selector,
     )
 

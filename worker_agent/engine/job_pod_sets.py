@@ -78,20 +78,39 @@ def _info(
     flavors: Mapping[str, ResourceFlavor],
     policy: JobPolicy,
 ) -> PodSetInfo:
-    name = assignment.get("name", names.DEFAULT_POD_SET_NAME)
-    info = PodSetInfo(
-        name=name,
+    placed = info_of_assignment(assignment, pod_set, flavors, topology_aware=policy.topology_aware)
+    name = placed.name
+    info = replace(
+        placed,
         count=int(pod_set.get("count", 1) if assignment.get("count") is None else assignment["count"]),
         labels=_labels(workload, name, policy),
-        annotations=_annotations(workload, assignment, pod_set, policy),
-        scheduling_gates=_gates(assignment, policy),
+        annotations={**_annotations(workload, policy), **placed.annotations},
     )
-    info = _with_flavors(info, assignment, flavors)
     for check in at(workload, ("status", "admissionChecks"), []):
         for update in check.get("podSetUpdates") or ():
             if update.get("name") == name:
                 info = _with_update(info, check, update)
     return info
+
+
+def info_of_assignment(
+    assignment: Document, pod_set: Document, flavors: Mapping[str, ResourceFlavor], *, topology_aware: bool
+) -> PodSetInfo:
+    """What the place of a pod set's pods injects: its flavors, and the gate behind which pods wait for a topology.
+
+    Raises FlavorMissing.
+    """
+    annotations: dict[str, str] = {}
+    gates: tuple[Document, ...] = ()
+    if topology_aware and assignment.get("topologyAssignment"):
+        # Pods wait for the ungater, which knows their place.
+        gates = ({"name": names.TOPOLOGY_SCHEDULING_GATE},)
+        request = pod_set.get("topologyRequest") or {}
+        if not any(request.get(mode) is not None for mode in ("required", "preferred", "unconstrained")):
+            annotations[names.UNCONSTRAINED_TOPOLOGY_ANNOTATION] = "true"
+    name = assignment.get("name", names.DEFAULT_POD_SET_NAME)
+    info = PodSetInfo(name=name, annotations=annotations, scheduling_gates=gates)
+    return _with_flavors(info, assignment, flavors)
 
 
 def _with_update(info: PodSetInfo, check: Document, update: Document) -> PodSetInfo:
@@ -126,24 +145,13 @@ def _labels(workload: Document, name: str, policy: JobPolicy) -> dict[str, str]:
     return labels
 
 
-def _annotations(workload: Document, assignment: Document, pod_set: Document, policy: JobPolicy) -> dict[str, str]:
+def _annotations(workload: Document, policy: JobPolicy) -> dict[str, str]:
     annotations: dict[str, str] = {}
     if policy.topology_aware:
         annotations[names.WORKLOAD_ANNOTATION] = workload["metadata"]["name"]
     if policy.elastic_jobs and is_elastic(workload):
         annotations[names.WORKLOAD_SLICE_NAME_ANNOTATION] = slice_name(workload)
-    if policy.topology_aware and assignment.get("topologyAssignment"):
-        request = pod_set.get("topologyRequest") or {}
-        if not any(request.get(mode) is not None for mode in ("required", "preferred", "unconstrained")):
-            annotations[names.UNCONSTRAINED_TOPOLOGY_ANNOTATION] = "true"
     return annotations
-
-
-def _gates(assignment: Document, policy: JobPolicy) -> tuple[Document, ...]:
-    """Pods wait for the ungater, which knows their place."""
-    if policy.topology_aware and assignment.get("topologyAssignment"):
-        return ({"name": names.TOPOLOGY_SCHEDULING_GATE},)
-    return ()
 
 
 def is_elastic(document: Document) -> bool:
