@@ -53,6 +53,7 @@ RAY_CLUSTERS = ResourceType("ray.io", "v1", "RayCluster", "rayclusters")
 RAY_JOBS = ResourceType("ray.io", "v1", "RayJob", "rayjobs")
 RAY_SERVICES = ResourceType("ray.io", "v1", "RayService", "rayservices")
 SPARK_APPLICATIONS = ResourceType("sparkoperator.k8s.io", "v1beta2", "SparkApplication", "sparkapplications")
+APP_WRAPPERS = ResourceType("workload.codeflare.dev", "v1beta2", "AppWrapper", "appwrappers")
 PRIORITY_CLASSES = ResourceType("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", namespaced=False)
 RUNTIME_CLASSES = ResourceType("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", namespaced=False)
 CUSTOM_RESOURCE_DEFINITIONS = ResourceType(

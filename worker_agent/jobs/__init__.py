@@ -3,6 +3,7 @@
 from typing import Final
 
 from worker_agent.api.job_kind import JobKind
+from worker_agent.jobs.app_wrapper import AppWrapper
 from worker_agent.jobs.batch_job import BatchJob
 from worker_agent.jobs.jax_job import JAXJob
 from worker_agent.jobs.job_set import JobSet
@@ -28,6 +29,7 @@ _ALL: Final = (
     RayJob(),
     RayCluster(),
     RayService(),
+    AppWrapper(),
     SparkApplication(),
 )
 

@@ -6,7 +6,7 @@ from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.validation.field_error import FieldError
-from worker_agent.validation.jobs import batch_job, ray_cluster, ray_job, ray_service, spark_application
+from worker_agent.validation.jobs import app_wrapper, batch_job, ray_cluster, ray_job, ray_service, spark_application
 from worker_agent.validation.jobs.kind_rules import KindRules
 
 OWN_RULES: Final[dict[str, KindRules]] = {
@@ -14,6 +14,7 @@ OWN_RULES: Final[dict[str, KindRules]] = {
     "ray.io/raycluster": ray_cluster.RULES,
     "ray.io/rayjob": ray_job.RULES,
     "ray.io/rayservice": ray_service.RULES,
+    "workload.codeflare.dev/appwrapper": app_wrapper.RULES,
     "sparkoperator.k8s.io/sparkapplication": spark_application.RULES,
 }
 """By framework name."""
