@@ -75,6 +75,12 @@ class AgentMetrics:
         self._preempted = self._counter(
             "preempted_workloads_total", "Workloads preempted.", ("preempting_cluster_queue", "reason")
         )
+        self._gate_removal = self._histogram(
+            "pod_scheduling_gate_removal_seconds",
+            "From admission to the removal of a pod's scheduling gate.",
+            ("name", "cluster_queue", "is_group"),
+            Histogram.DEFAULT_BUCKETS,
+        )
         self._writes = Counter(
             "fedhub_api_writes_total",
             "Write requests sent to the API server.",
@@ -122,6 +128,11 @@ class AgentMetrics:
 
     def preempted(self, preempting_cluster_queue: str, reason: str) -> None:
         self._preempted.labels(preempting_cluster_queue, reason, self.role).inc()
+
+    def gate_removed(self, gate: str, cluster_queue: str, seconds: float, *, group: bool) -> None:
+        """``group``: the pod belongs to a group of plain pods."""
+        labels = (gate, cluster_queue, str(group).lower(), self.role)
+        self._gate_removal.labels(*labels).observe(max(0.0, seconds))
 
     def written(self, verb: str, resource: str, subresource: str, count: int) -> None:
         self._writes.labels(verb, resource, subresource).inc(count)

@@ -198,6 +198,13 @@ RECOVERED: Final = "Recovered"
 WAIT_FOR_START: Final = "WaitForStart"
 WAIT_FOR_RECOVERY: Final = "WaitForRecovery"
 
+# Conditions of pods, their reasons, and the reasons of the events beside them
+TERMINATED_BY_KUEUE: Final = "TerminatedByKueue"
+UNSCHEDULABLE_ON_ASSIGNED_NODE: Final = "UnschedulableOnAssignedNode"
+POD_TERMINATED_BY_KUEUE: Final = "PodTerminatedByKueue"
+FAILURE_RECOVERY: Final = "KueueFailureRecovery"
+FORCEFULLY_DELETED: Final = "KueueForcefullyDeleted"
+
 # Reasons of Finished
 SUCCEEDED: Final = "Succeeded"
 FAILED: Final = "Failed"

@@ -132,6 +132,7 @@ class NodeSpec(View):
 class NodeCondition(View):
     type: str
     status: str = "Unknown"
+    last_transition_time: str | None = None
 
 
 class NodeStatus(View):

@@ -25,7 +25,7 @@ from worker_agent.api.resource_type import (
     ResourceType,
 )
 from worker_agent.api.workload import Workload
-from worker_agent.app import gated_controllers, job_surroundings, kinds_served, provisioning
+from worker_agent.app import gated_controllers, job_surroundings, kinds_served, provisioning, topology_work
 from worker_agent.app.configuration import Configuration
 from worker_agent.app.view_metrics import ViewCollector
 from worker_agent.app.webhook_service import WebhookService
@@ -189,6 +189,10 @@ class Agent:
             self.add(controller.run)
         for gated in gated_controllers.controllers(configuration, self.known, self.applier, self.clock):
             self.add(gated.run)
+        for worker in topology_work.controllers(
+            configuration, self.known, self.client, self.applier, self.metrics, self.clock
+        ):
+            self.add(worker.run)
         for guard in in_use_finalizer.guards(self.known, queue_applier):
             self.add(guard.start(self.clock).run)
         kinds = {name: KINDS[name] for name in configuration.settings.integrations.frameworks if name in KINDS}

@@ -17,6 +17,7 @@ from worker_agent.engine.pods_ready import PodsReadyRules
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.provisioning.view import ProvisioningRules
 from worker_agent.engine.reservation import Observability
+from worker_agent.engine.tas.node_failures import FailureRules
 from worker_agent.engine.workload_turn import LifecycleRules
 from worker_agent.settings import AgentSettings, WaitForPodsReady, WorkloadRetention
 
@@ -39,6 +40,8 @@ class Configuration:
     provisioning: ProvisioningRules
     job_namespaces: Document
     """The selector of ``jobs.namespaces`` as a LabelSelector document."""
+    node_failures: FailureRules | None
+    """What makes a node fail for the workloads placed on it; None: nobody looks."""
 
 
 def resolve(settings: AgentSettings) -> Configuration:
@@ -58,6 +61,7 @@ def resolve(settings: AgentSettings) -> Configuration:
             topology_aware=gates["TopologyAwareScheduling"],
         ),
         job_namespaces=selector,
+        node_failures=_failure_rules(gates) if gates["TASFailedNodeReplacement"] else None,
     )
 
 
@@ -104,6 +108,14 @@ def _rules(
         equivalence_hashing=gates["SchedulingEquivalenceHashing"],
         orchestrated_preemption=gates["MultiKueueOrchestratedPreemption"],
         concurrent_admission=gates["ConcurrentAdmission"],
+    )
+
+
+def _failure_rules(gates: Mapping[str, bool]) -> FailureRules:
+    return FailureRules(
+        on_taints=gates["TASReplaceNodeOnNodeTaints"],
+        on_pod_termination=gates["TASReplaceNodeOnPodTermination"],
+        after_fixed_time=gates["TASReplaceNodeDueToNotReadyOverFixedTime"],
     )
 
 

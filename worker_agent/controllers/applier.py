@@ -232,6 +232,7 @@ class Applier:
                 delete.key.namespace,
                 uid=delete.uid,
                 propagation=delete.propagation,
+                grace_seconds=delete.grace_seconds,
             )
         except NotFound:
             pass

@@ -7,6 +7,8 @@ import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import msgspec
+
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
 from worker_agent.api.resource_type import ResourceType
@@ -45,15 +47,27 @@ class KnownObjects:
         return resource in self._informers
 
     def document(self, resource: ResourceType, key: Key) -> Document | None:
-        """The newest version known; None where there is no such object (or the kind is not followed)."""
-        written = self._written.get(resource, {}).get(key)
-        if written is not None and asyncio.get_running_loop().time() < written.until:
-            return written.document
+        """The newest version known; None where there is no such object (or the kind is not followed).
+
+        Of kinds that are kept decoded only (nodes, pods) it holds the fields of the typed view: enough for patches.
+        """
+        written = self.written(resource, key)
+        if written is not None:
+            return written
         source = self._informers.get(resource)
         item = None if source is None else source.get(key)
         if source is None or item is None:
             return None
-        return item if isinstance(item, dict) else informer.document(source.raw(key))
+        if isinstance(item, dict):
+            return item
+        return informer.document(source.raw(key)) if source.keeps_raw else _shown(item)
+
+    def written(self, resource: ResourceType, key: Key) -> Document | None:
+        """The answer to our own last write where the watch does not show it yet."""
+        written = self._written.get(resource, {}).get(key)
+        if written is None or asyncio.get_running_loop().time() >= written.until:
+            return None
+        return written.document
 
     def documents(self, resource: ResourceType, index: str, value: str) -> Iterator[Document]:
         """Objects that the informer's index finds, each in its newest version, and those we just created."""
@@ -94,6 +108,12 @@ class KnownObjects:
                 del written[event.key]
 
         return forget
+
+
+def _shown(item: Any) -> Document:
+    """The fields of a typed view as a document."""
+    shown: Document = msgspec.to_builtins(item)
+    return shown
 
 
 def _version(document: Document) -> str:

@@ -99,12 +99,16 @@ class ApplyStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteObject:
-    """Delete an object; that it is gone already is fine. ``uid`` protects a namesake that came after it."""
+    """Delete an object; that it is gone already is fine. ``uid`` protects a namesake that came after it.
+
+    ``grace_seconds`` shortens a pod's grace; 0 removes it without waiting for its kubelet.
+    """
 
     resource: ResourceType
     key: Key
     uid: str = ""
     propagation: str = "Background"
+    grace_seconds: int | None = None
     cluster: str = ""
 
 

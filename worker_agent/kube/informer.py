@@ -125,6 +125,10 @@ class Informer(Generic[T]):
         entry = self._store.get(key)
         return None if entry is None else self._decoded(entry)
 
+    @property
+    def keeps_raw(self) -> bool:
+        return self._keep is not Keep.DECODED
+
     def raw(self, key: Key) -> bytes:
         """The object's JSON as the server sent it; KeyError if it is not there."""
         raw = self._store[key].raw
