@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.conformance.case import Document, Runner, Skip
 
 AREAS = {
+    "failure recovery": "tests.conformance.failure_recovery",
     "webhooks": "tests.conformance.webhooks",
     "cache": "tests.conformance.cache",
     "jobs": "tests.conformance.jobs",

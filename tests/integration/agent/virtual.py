@@ -22,8 +22,8 @@ NODES = ClusterShape((NodeGroup("n", 4, {"cpu": "16", "memory": "64Gi", "pods": 
 class Cluster(World):
     """A simulated cluster whose agent can be killed and started again."""
 
-    def __init__(self, seed: int = 0, **settings: object) -> None:
-        super().__init__(NODES, seed)
+    def __init__(self, seed: int = 0, shape: ClusterShape = NODES, **settings: object) -> None:
+        super().__init__(shape, seed)
         bootstrap.fill(self.server.core, crds.documents(), START)
         self.settings = AgentSettings(leader_election={"leader_elect": False}, **settings)
         self.agent_faults = FaultyTransport(self.client.transport, self.clock, FaultPlan(seed=seed))
