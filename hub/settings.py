@@ -18,12 +18,22 @@ class Ray(Stanza):
     """Long-lived actors over which the worker clusters are sharded."""
 
 
+class Fencing(Stanza):
+    """What is left out is derived from ``multiKueue.workerLostTimeout``."""
+
+    lease_duration: PositiveDuration | None = None
+    """Without a sign of life from the hub for so long, a worker's agent stops jobs that may be started elsewhere."""
+    stopping_time: PositiveDuration | None = None
+    """How long a job may take to stop, the grace period of its pods included."""
+
+
 class Federation(Stanza):
     evaluation: Literal["inline", "ray", "auto"] = "inline"
     """Where candidate clusters are evaluated; ``auto`` starts Ray only after inline rounds took too long."""
     inline_budget: PositiveDuration = timedelta(milliseconds=500)
     """What an inline round may take before ``auto`` counts it as too long."""
     ray: Ray = Ray()
+    fencing: Fencing = Fencing()
     round_timeout: PositiveDuration = timedelta(minutes=5)
     """How long a nominated cluster may take to admit before the next one is tried."""
     batch_period: NonNegativeDuration = timedelta(milliseconds=200)

@@ -1,15 +1,19 @@
 """What the federation's settings mean, as plain values: the controllers of the hub know no settings."""
 
+import logging
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
 from hub.clusters import kubeconfig_path
+from hub.engine.fencing import FenceTiming
 from hub.engine.remote_group import CAPACITY_AWARE, SyncPolicy
 from hub.settings import HubSettings
 from worker_agent.app import configuration as agent_configuration
-from worker_agent.app.configuration import Configuration
+from worker_agent.app.configuration import Configuration, ConfigurationError
+
+log = logging.getLogger(__name__)
 
 DEFAULT_STEP_SIZE: Final = 3
 
@@ -24,6 +28,7 @@ class FederationConfiguration:
 
     namespace: str = "kueue-system"
     sync: SyncPolicy = field(default_factory=SyncPolicy)
+    fence: FenceTiming = field(default_factory=FenceTiming)
     gc_interval: float = 60.0
     batch_period: float = 1.0
     round_timeout: timedelta = timedelta(minutes=5)
@@ -50,6 +55,10 @@ def resolve(settings: HubSettings) -> tuple[Configuration, FederationConfigurati
     step = stanza.incremental_dispatcher_config
     step_size = step.step_size if step is not None and gates["MultiKueueIncrementalDispatcherConfig"] else None
     validated = gates["MultiKueueKubeConfigPathValidation"]
+    fence = FenceTiming.derived(
+        stanza.worker_lost_timeout, federation.fencing.lease_duration, federation.fencing.stopping_time
+    )
+    _check_fence(fence, settings)
     sync = SyncPolicy(
         origin=stanza.origin or SyncPolicy().origin,
         worker_lost_timeout=stanza.worker_lost_timeout,
@@ -61,6 +70,7 @@ def resolve(settings: HubSettings) -> tuple[Configuration, FederationConfigurati
     return agent, FederationConfiguration(
         namespace=settings.namespace,
         sync=sync,
+        fence=fence,
         gc_interval=stanza.gc_interval.total_seconds(),
         batch_period=federation.batch_period.total_seconds(),
         round_timeout=federation.round_timeout,
@@ -74,3 +84,17 @@ def resolve(settings: HubSettings) -> tuple[Configuration, FederationConfigurati
         ray_address=federation.ray.address,
         ray_actors=federation.ray.actors,
     )
+
+
+def _check_fence(fence: FenceTiming, settings: HubSettings) -> None:
+    """Times that were asked for must leave an agent the time to stop a job before the hub starts it elsewhere.
+
+    A worker-lost timeout that is too short for any lease is served as Kueue does. Raises ConfigurationError.
+    """
+    wrong = fence.too_long_for(settings.multi_kueue.worker_lost_timeout)
+    if not wrong:
+        return
+    asked = settings.federation.fencing
+    if asked.lease_duration is not None or asked.stopping_time is not None:
+        raise ConfigurationError(wrong)
+    log.warning("jobs of lost workers may run twice for a while: %s", wrong)

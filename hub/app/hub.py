@@ -12,10 +12,12 @@ from hub.app.configuration import FederationConfiguration
 from hub.clusters.credentials import CLUSTER_PROFILES, Credential, CredentialSources
 from hub.clusters.remote_clients import RemoteClients
 from hub.clusters.worker_connection import ConnectionSettings, WorkerConnection, WorkerConnector, transport_of
+from hub.clusters.worker_lease import HubIdentity
 from hub.controllers import remote_events
 from hub.controllers.check_controller import CheckController
 from hub.controllers.cluster_controller import ClusterController
 from hub.controllers.dispatch_loop import DispatchLoop, DispatchSettings
+from hub.controllers.dispatch_term import DispatchTerm
 from hub.controllers.dispatch_turn import TurnMaker
 from hub.controllers.federation_objects import FederationObjects
 from hub.controllers.hub_applier import HubApplier
@@ -102,6 +104,7 @@ class Hub:
             tuple(kinds),
             watch_silence=configuration.watch_silence,
             request_timeout=configuration.request_timeout,
+            hub=self._identity(),
         )
         connector = WorkerConnector(settings, clock, [self._remote_event], transport=transport)
         self.clients: RemoteClients[WorkerConnection] = RemoteClients(
@@ -111,7 +114,8 @@ class Hub:
         self.applier = HubApplier(
             applier, self.clients.link, configuration.sync.origin, self.metrics, self.sync.enqueue
         )
-        self.sync.use(self.applier)
+        self.sync.use(self.applier, agent.look_at_job)
+        agent.elsewhere = self.sync.may_still_run
         turns = TurnMaker(self.objects, self.sync, table, configuration.sync, clock)
         dispatch = DispatchSettings(configuration.round_timeout)
         self.dispatch = DispatchLoop(turns, self.evaluator, self.applier, dispatch, self.metrics, clock)
@@ -132,6 +136,20 @@ class Hub:
         self.objects.workloads.add_handler(lambda event: self.dispatch.look_at(event.key))
         agent.add(self._work)
 
+    def _identity(self) -> HubIdentity:
+        configuration = self.configuration
+        holder = self.agent.surroundings.identity
+        self.term = DispatchTerm(self.agent.client, configuration.namespace, holder)
+        return HubIdentity(
+            configuration.sync.origin,
+            holder,
+            configuration.namespace,
+            configuration.fence,
+            lambda: self.term.value,
+            self.term.raise_above,
+            self._fence_changed,
+        )
+
     def _kinds(self) -> list[JobKind]:
         enabled = self.agent.configuration.settings.integrations.frameworks
         return [KINDS[name] for name in enabled if name in KINDS]
@@ -151,6 +169,7 @@ class Hub:
         for informer in self._informers:
             await informer.synced.wait()
         configuration = self.configuration
+        await self.term.take()
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self.clusters.run(), name="worker connections")
@@ -209,6 +228,9 @@ class Hub:
 
     def _reset(self, cluster: str) -> None:
         self.events.reset(cluster)
+
+    def _fence_changed(self, cluster: str) -> None:
+        self.clusters.controller.enqueue(cluster)
 
     def _contact_changed(self, cluster: str) -> None:
         link = self.clients.link(cluster)

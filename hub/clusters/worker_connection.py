@@ -9,6 +9,7 @@ from typing import Any, Final
 from hub.clusters import worker_watches
 from hub.clusters.credentials import Credential
 from hub.clusters.remote_clients import ConnectionFailed
+from hub.clusters.worker_lease import HubIdentity, Superseded, WorkerLease
 from hub.clusters.worker_watches import RemoteObject, Watches
 from worker_agent.api import names
 from worker_agent.api.document import Document
@@ -46,6 +47,8 @@ class ConnectionSettings:
     request_timeout: float = 10.0
     rate: float = 300.0
     burst: int = 500
+    hub: HubIdentity | None = None
+    """Who takes a lease on the worker; None sends without a fence."""
 
 
 def transport_of(credential: Credential) -> Transport:
@@ -72,6 +75,7 @@ class WorkerConnection:
             self.known.follow(resource, informer)
         # Nothing is told to users of the worker: events about a job go to the manager.
         self.applier = Applier(client, self.known, EventRecorder(client, "fedhub", client.clock), client.clock)
+        self.lease = WorkerLease(client, settings.hub, name) if settings.hub is not None else None
         self._lost = lost
         self._tasks: list[asyncio.Task[None]] = []
         self._open = False
@@ -91,7 +95,28 @@ class WorkerConnection:
             if self.client.clock.monotonic() >= deadline:
                 raise ConnectionFailed(TIMED_OUT)
             await self.client.clock.sleep(_POLL_SECONDS)
+        if self.lease is not None:
+            await self._take(self.lease)
         self._open = True
+
+    @property
+    def term(self) -> int:
+        """The term in which this hub leads there; 0 without a fence."""
+        return self.lease.term if self.lease is not None else 0
+
+    async def _take(self, lease: WorkerLease) -> None:
+        """After the first lists are in: what an earlier leader sent before is known, what it sends later is refused."""
+        try:
+            await lease.take()
+        except (Superseded, ApiError, ConnectionError) as error:
+            raise ConnectionFailed(f"taking the hub's lease: {error}") from error
+        self._tasks.append(asyncio.create_task(self._keep(lease), name=f"{self.name}: lease"))
+
+    async def _keep(self, lease: WorkerLease) -> None:
+        try:
+            await lease.keep()
+        except Superseded as error:
+            self._end(error)
 
     async def close(self) -> None:
         self._open = False

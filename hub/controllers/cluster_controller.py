@@ -19,7 +19,7 @@ from worker_agent.api.meta import Key
 from worker_agent.api.multikueue import MultiKueueCluster
 from worker_agent.api.resource_type import MULTIKUEUE_CLUSTERS
 from worker_agent.controllers.applier import Applier
-from worker_agent.engine.intents import MULTIKUEUE_MANAGER, ApplyStatus, RecordEvent, SetCondition
+from worker_agent.engine.intents import MULTIKUEUE_MANAGER, ApplyStatus, PatchObject, RecordEvent, SetCondition
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.controller import Controller
 from worker_agent.kube.errors import ReconcileError
@@ -75,6 +75,8 @@ class ClusterController:
     def _cluster_changed(self, event: Event[MultiKueueCluster]) -> None:
         if event.old is None or event.new is None or _version(event.old) != _version(event.new):
             self.controller.enqueue(event.key.name)
+        if event.old is not None and event.new is not None and _declared_lost(event.old) != _declared_lost(event.new):
+            self._contact_changed(event.key.name)
 
     def _secret_changed(self, event: Event[Document]) -> None:
         if event.old is not None and event.new is not None and event.old.get("data") == event.new.get("data"):
@@ -105,6 +107,7 @@ class ClusterController:
             self._contact_changed(name)
         if outcome.stand is not None:
             await self._tell(cluster, outcome.stand)
+            await self._take_back_lost(cluster)
         if outcome.error:
             raise ReconcileError(outcome.error)
         return outcome.requeue
@@ -123,16 +126,44 @@ class ClusterController:
         for handler in self._contact_handlers:
             handler(name)
 
+    def _fence_stand(self, cluster: MultiKueueCluster) -> Stand | None:
+        """How the cluster's fence stands; out of contact, as it stood when there was contact."""
+        link = self._clients.link(cluster.metadata.name)
+        stand = link.lease.stand if link is not None and link.lease is not None else None
+        current = condition.find(cluster.status.conditions, names.FENCED)
+        if stand is not None or current is None:
+            return stand
+        return Stand(current.status, current.reason, current.message)
+
+    async def _take_back_lost(self, cluster: MultiKueueCluster) -> None:
+        """A cluster that answers is not lost: what its administrator said of it ends with the outage."""
+        if self._clients.link(cluster.metadata.name) is None or not _declared_lost(cluster):
+            return
+        name = cluster.metadata.name
+        annotations = {names.DECLARED_LOST_ANNOTATION: _declared_lost(cluster)}
+        patch = PatchObject(
+            resource=MULTIKUEUE_CLUSTERS,
+            before={"metadata": {"name": name, "annotations": annotations}},
+            after={"metadata": {"name": name, "annotations": {}}},
+            field_manager=MULTIKUEUE_MANAGER,
+            strict=False,
+        )
+        await self._applier.apply([patch])
+
     async def _tell(self, cluster: MultiKueueCluster, stand: Stand) -> None:
         key = cluster.metadata.key
         intents: list[ApplyStatus | RecordEvent] = []
-        if stand.differs_from(condition.find(cluster.status.conditions, names.ACTIVE)):
+        stands = {names.ACTIVE: stand, names.FENCED: self._fence_stand(cluster)}
+        told = {type_: each for type_, each in stands.items() if each is not None}
+        if any(each.differs_from(condition.find(cluster.status.conditions, type_)) for type_, each in told.items()):
             intents.append(
                 ApplyStatus(
                     resource=MULTIKUEUE_CLUSTERS,
                     key=key,
                     field_manager=MULTIKUEUE_MANAGER,
-                    conditions=(SetCondition(names.ACTIVE, stand.status, stand.reason, stand.message),),
+                    conditions=tuple(
+                        SetCondition(type_, each.status, each.reason, each.message) for type_, each in told.items()
+                    ),
                     strict=False,
                 )
             )
@@ -157,4 +188,11 @@ def _version(cluster: MultiKueueCluster) -> tuple[object, ...]:
     """
     told = condition.find(cluster.status.conditions, names.ACTIVE)
     said = (told.status, told.reason, told.message) if told is not None else None
-    return cluster.metadata.generation, cluster.metadata.deletion_timestamp is not None, said
+    fence = condition.find(cluster.status.conditions, names.FENCED)
+    fenced = (fence.status, fence.reason) if fence is not None else None
+    deleted = cluster.metadata.deletion_timestamp is not None
+    return cluster.metadata.generation, deleted, said, fenced, _declared_lost(cluster)
+
+
+def _declared_lost(cluster: MultiKueueCluster) -> str:
+    return cluster.metadata.annotation(names.DECLARED_LOST_ANNOTATION)

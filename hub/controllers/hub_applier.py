@@ -127,7 +127,7 @@ class HubApplier:
             raise ConnectionError(f"cluster {cluster}: contact was lost meanwhile")
         try:
             for intent in intents:
-                if isinstance(intent, CreateObject) and not intent.may_exist:
+                if isinstance(intent, CreateObject):
                     await self._create(link, intent)
                 else:
                     await link.applier.apply([intent])
@@ -136,6 +136,8 @@ class HubApplier:
             raise
 
     async def _create(self, link: WorkerConnection, intent: CreateObject) -> None:
+        if link.lease is not None and not link.lease.held:
+            raise ConnectionError(f"cluster {link.name}: the hub's lease there has run out, nothing new is sent")
         try:
             await link.applier.apply([intent])
         except AlreadyExists:

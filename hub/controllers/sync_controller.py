@@ -8,11 +8,12 @@ from hub.clusters.remote_clients import RemoteClients
 from hub.clusters.worker_connection import WorkerConnection
 from hub.controllers.federation_objects import FederationObjects, document_of
 from hub.controllers.hub_applier import HubApplier
-from hub.engine import group_loading, remote_objects, sync, sync_check
+from hub.engine import fencing, group_loading, remote_objects, sync, sync_check
 from hub.engine.group_loading import Federation
 from hub.engine.intents import ForgetDeleted
 from hub.engine.remote_group import CAPACITY_AWARE, RemoteGroup, SyncPolicy
 from hub.engine.sync_owner import KindTable
+from worker_agent.api import names
 from worker_agent.api.admission_check import AdmissionCheck
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
@@ -52,7 +53,7 @@ class SyncController:
         self._clock = clock
         self._applier: HubApplier | None = None
         self._deleted: dict[Key, Document] = {}
-        self._settled_handlers: list[Callable[[Key], None]] = []
+        self._look_at_job: Callable[[Workload], None] = lambda workload: None
         self.controller: Controller[Key] = Controller(
             "multikueue-workload", self._reconcile, workers=WORKERS, clock=clock
         )
@@ -60,9 +61,13 @@ class SyncController:
         objects.checks.add_handler(self._check_changed)
         objects.configs.add_handler(self._config_changed)
 
-    def use(self, applier: HubApplier) -> None:
-        """The applier comes after the controller: it enqueues siblings here."""
+    def use(self, applier: HubApplier, look_at_job: Callable[[Workload], None]) -> None:
+        """The applier comes after the controller: it enqueues siblings here.
+
+        ``look_at_job(workload)`` hears of evicted Workloads whose job is known to have stopped.
+        """
         self._applier = applier
+        self._look_at_job = look_at_job
 
     async def run(self) -> None:
         await self.controller.run()
@@ -134,6 +139,8 @@ class SyncController:
             # Nothing tells when it goes, as only our own jobs are followed; and its user should know.
             await self._applier.warn(sync_check.event(group, str(error), "Warning"))
             return FOREIGN_SECONDS
+        if group.has_quota and group.local.is_true(names.EVICTED) and not self.may_still_run(group.local.document):
+            self._look_at_job(group.local.view)
         if any(isinstance(intent, ForgetDeleted) for intent in intents):
             self._deleted.pop(key, None)
             self._applier.forget(key)
@@ -154,7 +161,7 @@ class SyncController:
     def _with_policy(self, group: RemoteGroup) -> RemoteGroup:
         """Kueue's dispatchers give up a lost worker after a while; ours does as the queue's DispatchPolicy says."""
         policy = group.policy
-        if policy.dispatcher != CAPACITY_AWARE or not group.unavailable:
+        if policy.dispatcher != CAPACITY_AWARE:
             return group
         keep = self._objects.dispatch_policy(group.local.view).on_contact_lost == KEEP
         return replace(group, policy=replace(policy, keep_when_lost=keep))
@@ -170,4 +177,18 @@ class SyncController:
             # After a start its connection is yet to come: no contact so far, which is not to say that it is gone.
             if cluster.metadata.name not in entered:
                 since[cluster.metadata.name] = self._clock.now()
-        return Federation(self._objects, self._clients.connected(), since, self._kinds)
+        connected = self._clients.connected()
+        terms = {name: link.term for name, link in connected.items() if link.term}
+        lost = frozenset(
+            cluster.metadata.name
+            for cluster in self._objects.clusters.values()
+            if cluster.metadata.annotation(names.DECLARED_LOST_ANNOTATION)
+        )
+        return Federation(self._objects, connected, since, self._kinds, terms, lost)
+
+    def may_still_run(self, workload: Document) -> bool:
+        """Whether another cluster may run the job of this Workload of the manager, which is being evicted here."""
+        if not (workload.get("status") or {}).get("clusterName"):
+            return False
+        group = group_loading.load(remote_objects.key_of(workload), self.federation(), self._policy, None)
+        return group is not None and fencing.may_still_run(self._with_policy(group), self._clock.now())

@@ -1,7 +1,7 @@
 """Gather one Workload's ``RemoteGroup`` from whatever holds the objects: informers in the hub, dicts in tests."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
@@ -42,12 +42,17 @@ class Manager(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Federation:
-    """``workers`` are the connected ones; ``disconnected_since`` knows the others that have a connection entry."""
+    """``workers`` are the connected ones; ``disconnected_since`` knows the others that have a connection entry.
+
+    ``terms`` and ``declared_lost`` are those of ``RemoteGroup``.
+    """
 
     manager: Manager
     workers: Mapping[str, Worker]
     disconnected_since: Mapping[str, datetime]
     kinds: KindTable
+    terms: Mapping[str, int] = field(default_factory=dict)
+    declared_lost: frozenset[str] = frozenset()
 
 
 def multikueue_checks(workload: Workload, manager: Manager) -> tuple[AdmissionCheckState, ...]:
@@ -110,6 +115,8 @@ def load(key: Key, federation: Federation, policy: SyncPolicy, last_seen: Docume
         unavailable=_unavailable(local.view, clusters, federation),
         order=tuple(clusters),
         outside=_outside(document, clusters, federation, owner, policy.origin),
+        terms=federation.terms,
+        declared_lost=federation.declared_lost,
         components=_components(local.view, owner, job, manager),
     )
 

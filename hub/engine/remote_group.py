@@ -105,6 +105,8 @@ class RemoteGroup:
     ``unavailable`` gives since when a cluster is out of contact, None where there never was a connection entry. The
     Workload's own cluster is there too when it left the configuration while out of contact. ``outside`` are connected
     clusters that the configuration does not (any more) name, and on which objects of ours stand.
+    ``terms`` are the hub's terms on the connected clusters that know them: what is sent there carries them.
+    ``declared_lost`` are clusters out of contact on which, says their administrator, nothing runs any more.
     ``config_error`` is why the check's configuration could not be read. ``checks`` are the Workload's MultiKueue checks
     in status order; only the first counts. A deleted Workload is the last one seen.
     """
@@ -120,6 +122,8 @@ class RemoteGroup:
     unavailable: Mapping[str, datetime | None] = field(default_factory=dict)
     order: tuple[str, ...] = ()
     outside: Mapping[str, Remote] = field(default_factory=dict)
+    terms: Mapping[str, int] = field(default_factory=dict)
+    declared_lost: frozenset[str] = frozenset()
     components: Components | None = None
     replica_role: str = "standalone"
 

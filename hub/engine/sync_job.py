@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from hub.engine import remote_objects
+from hub.engine import fencing, remote_objects
 from hub.engine.intents import HubIntent
 from hub.engine.remote_group import RemoteGroup, Sight
 from worker_agent.api import names
 from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.pod_set_info import PodSetInfo
+from worker_agent.engine import fencing as worker_fencing
 from worker_agent.engine.intents import MULTIKUEUE_MANAGER, CreateObject, PatchObject, RetryWithError
 
 LONGEST_LAG: Final = timedelta(minutes=1)
@@ -72,6 +73,7 @@ def _sync(group: RemoteGroup, cluster: str, remote: Document | None, now: dateti
     if remote is None:
         pristine = _unstarted(kind, local, group.local.document)
         document = kind.remote_copy(pristine, group.key.name, group.policy.origin, group.policy.jobs)
+        document = fencing.stamped(document, group.terms.get(cluster, 0), stop=not group.policy.keep_when_lost)
         return JobSync(
             (
                 CreateObject(
@@ -81,7 +83,10 @@ def _sync(group: RemoteGroup, cluster: str, remote: Document | None, now: dateti
         )
     intents: list[HubIntent] = []
     wanted = kind.remote_patch(local, remote, group.key.name, group.policy.jobs)
-    if wanted is not remote:
+    if kind.is_suspended(remote) and worker_fencing.term_of(remote) and group.terms.get(cluster):
+        # Sent by an earlier leader and not started yet: the agent starts it when this leader stands by it.
+        wanted = fencing.stamped(wanted, group.terms[cluster], stop=not group.policy.keep_when_lost)
+    if wanted != remote:
         intents.append(
             PatchObject(
                 resource=kind.resource,

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from hub.engine import remote_objects, sync_removal
+from hub.engine import fencing, remote_objects, sync_removal
 from hub.engine.intents import CountDispatched, EachCluster, HubIntent, OnCluster, Revisit
 from hub.engine.remote_group import ALL_AT_ONCE, Component, Components, RemoteGroup
 from hub.engine.sync_winner import cluster_queue
@@ -86,7 +86,11 @@ def _synchronise(group: RemoteGroup, nominated: Collection[str], *, gated: bool 
 def _created(group: RemoteGroup, cluster: str, gated: bool) -> CreateObject:
     return CreateObject(
         resource=WORKLOADS,
-        document=remote_objects.workload_copy(group.local.document, group.policy, gated=gated),
+        document=fencing.stamped(
+            remote_objects.workload_copy(group.local.document, group.policy, gated=gated),
+            group.terms.get(cluster, 0),
+            stop=not group.policy.keep_when_lost,
+        ),
         field_manager=MULTIKUEUE_MANAGER,
         may_exist=True,
         cluster=cluster,

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from hub.engine import sync_check, sync_job, sync_removal
+from hub.engine import fencing, sync_check, sync_job, sync_removal
 from hub.engine.intents import CountAdmitted, HubIntent, Revisit
 from hub.engine.remote_group import DEFERRED_SYNC_SECONDS, RemoteGroup, Sight
 from worker_agent.api import names
@@ -36,6 +36,9 @@ def adopt(group: RemoteGroup, cluster: str, copy: Sight, now: datetime) -> list[
     intents = sync_removal.elsewhere(group, cluster)
     evicted = group.local.condition(names.EVICTED)
     if group.has_quota and evicted is not None and evicted.is_true:
+        if copy.is_true(names.DEACTIVATION_TARGET) and not fencing.is_running(group, group.connected[cluster]):
+            # Told, and nothing to stop: what is gone cannot start any more, and nobody needs to be waited for.
+            return [*intents, *sync_removal.on_cluster(group, cluster, group.connected[cluster])]
         intents.append(_deactivate(group, cluster, evicted.message))
         return intents
     if _nominated_elsewhere(group, cluster):
@@ -68,11 +71,11 @@ def lost(group: RemoteGroup, now: datetime) -> list[HubIntent]:
         message = "Admission check is Ready but no admitting cluster is recorded; this is unexpected, please report it"
         return [sync_check.set_state(group, names.CHECK_RETRY, message, now)]
     if name in group.unavailable:
-        if group.policy.keep_when_lost:
+        if group.policy.keep_when_lost and name not in group.declared_lost:
             return [RequeueAfter(group.policy.worker_lost_timeout.total_seconds())]
         out_of_contact = now - (group.unavailable[name] or now)
         remaining = group.policy.worker_lost_timeout - out_of_contact
-        if remaining > timedelta(0):
+        if remaining > timedelta(0) and name not in group.declared_lost:
             return [RequeueAfter(remaining.total_seconds())]
         return [*forget_pods(group), sync_check.set_state(group, names.CHECK_RETRY, "Admitting remote lost", now)]
     message = "Admitting remote no longer exists"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from worker_agent.api.document import Document
 from worker_agent.api.frameworks import GVK
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.meta import Key
@@ -35,6 +36,7 @@ from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.capacity_publisher import CapacityPublisher
 from worker_agent.controllers.engine_thread import EngineTask, EngineThread
 from worker_agent.controllers.engine_work import Pacing
+from worker_agent.controllers.fence import Fence
 from worker_agent.controllers.job_controller import OWNER_INDEX, JobController, JobWorld, owner_values
 from worker_agent.controllers.known_objects import KnownObjects
 from worker_agent.controllers.plan_writer import PlanWriter
@@ -195,10 +197,22 @@ class Agent:
             self.add(worker.run)
         for guard in in_use_finalizer.guards(self.known, queue_applier):
             self.add(guard.start(self.clock).run)
-        kinds = {name: KINDS[name] for name in configuration.settings.integrations.frameworks if name in KINDS}
+        settings = configuration.settings
+        kinds = {name: KINDS[name] for name in settings.integrations.frameworks if name in KINDS}
         self.followed_kinds: dict[GVK, ResourceType] = {}
         self.ancestors = Ancestors(self.client, self.known, configuration.jobs, self.followed_kinds)
-        world = JobWorld(self.known, configuration.jobs, self.clock, self.ancestors)
+        self.fence = Fence(self.client, self.known, settings.namespace, self.applier("fedhub-agent"), self.clock)
+        self.add(self.fence.run)
+        self.elsewhere: Callable[[Document], bool] = lambda workload: False
+        self._job_controllers: list[JobController] = []
+        world = JobWorld(
+            self.known,
+            configuration.jobs,
+            self.clock,
+            self.ancestors,
+            self.fence,
+            self._may_run_elsewhere,
+        )
         for kind in kinds.values():
             self.add(self._kind_work(kind, world))
         self.add(self.engine.run)
@@ -219,12 +233,21 @@ class Agent:
             self.known.follow(kind.resource, source)
             self.followed_kinds[kind.resource.api_version, kind.resource.kind] = kind.resource
             controller = JobController(kind, world, applier)
+            self._job_controllers.append(controller)
             async with asyncio.TaskGroup() as group:
                 group.create_task(source.run(), name=f"informer {kind.resource.plural}")
                 await source.synced.wait()
                 group.create_task(controller.run(), name=f"jobs {kind.framework}")
 
         return work
+
+    def _may_run_elsewhere(self, workload: Document) -> bool:
+        return self.elsewhere(workload)
+
+    def look_at_job(self, workload: Workload) -> None:
+        """What ``elsewhere`` says of this Workload may have changed."""
+        for controller in self._job_controllers:
+            controller.look_at(workload)
 
     async def _publish_capacity(self, applier: Applier) -> None:
         await kinds_served.until_served(self.client, CLUSTER_CAPACITIES, self.clock)

@@ -4,8 +4,9 @@ Watches (spec/jobs 10): the jobs of the kind, and Workloads, which lead to the j
 which that job controls in turn.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from worker_agent.api import frameworks
@@ -23,13 +24,16 @@ from worker_agent.api.resource_type import (
 from worker_agent.api.workload import Workload
 from worker_agent.controllers.ancestors import Ancestors, owner_value
 from worker_agent.controllers.applier import Applier
+from worker_agent.controllers.fence import Fence
 from worker_agent.controllers.known_objects import KnownObjects
 from worker_agent.engine import job_ancestors, job_lifecycle
 from worker_agent.engine.job_ancestors import NO_ANCESTOR, Lookup
 from worker_agent.engine.job_view import JobView
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.controller import Controller
-from worker_agent.kube.informer import Event
+from worker_agent.kube.informer import Event, EventType
+
+log = logging.getLogger(__name__)
 
 OWNER_INDEX = "owner"
 """Index of Workloads and jobs by the object that controls them."""
@@ -56,12 +60,18 @@ def owner_values(item: Workload | Document) -> Iterable[str]:
 
 @dataclass(frozen=True, slots=True)
 class JobWorld:
-    """What all job controllers of one program share."""
+    """What all job controllers of one program share.
+
+    ``fence`` is asked before a job that a hub sent is started. ``elsewhere(workload)`` says whether another cluster may
+    run the Workload's job: the hub knows, and its quota is not free before.
+    """
 
     known: KnownObjects
     policy: JobPolicy
     clock: Clock
     ancestors: Ancestors
+    fence: Fence
+    elsewhere: Callable[[Document], bool] = lambda workload: False
 
 
 class JobController:
@@ -92,6 +102,10 @@ class JobController:
     def _job_changed(self, event: Event[Document]) -> None:
         self.controller.enqueue(event.key)
 
+    def look_at(self, workload: Workload) -> None:
+        """Something outside this cluster matters to the Workload's job."""
+        self._workload_changed(Event(EventType.MODIFIED, workload.metadata.key, workload, workload))
+
     def _workload_changed(self, event: Event[Workload]) -> None:
         workload = event.new or event.old
         if workload is None:
@@ -114,7 +128,10 @@ class JobController:
         if job is None and await self._only_unseen(key):
             return UNSEEN_SECONDS
         lookup = None if job is None or self.kind.top_level else await self._world.ancestors.of(job)
-        view = self._view(key, lookup)
+        refusal = await self._world.fence.refusal(job) if job is not None and self.kind.is_suspended(job) else ""
+        if refusal:
+            log.warning("%s %s is not started: %s", self.kind.resource.kind, key, refusal)
+        view = replace(self._view(key, lookup), not_to_start=refusal)
         intents = job_lifecycle.decide_to_rest(view, self._world.clock.now())
         return await self._applier.apply(intents)
 
@@ -131,12 +148,14 @@ class JobController:
         job = known.document(resource, key)
         ancestry = NO_ANCESTOR if job is None or lookup is None else job_ancestors.search(job, lookup, policy)
         namespace = known.informer(NAMESPACES).get(Key("", key.namespace))
+        workloads = self._workloads(key.namespace, resource.api_version, resource.kind, key.name)
         return JobView(
             kind=self.kind,
             key=key,
             policy=policy,
             job=job,
-            workloads=self._workloads(key.namespace, resource.api_version, resource.kind, key.name),
+            workloads=workloads,
+            runs_elsewhere=any(self._world.elsewhere(workload) for workload in workloads),
             prebuilt=self._prebuilt_workload(job, key.namespace),
             namespace_labels=None if namespace is None else namespace.metadata.labels or {},
             ancestry=ancestry,

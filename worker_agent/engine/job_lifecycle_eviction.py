@@ -1,6 +1,7 @@
 """Taking quota back from a job: eviction in two steps, holding, the end of deactivated jobs (spec/jobs 4, 9 and 14)."""
 
 from datetime import timedelta
+from typing import Final
 
 from worker_agent.api import frameworks, names
 from worker_agent.api.document import Document, at
@@ -8,6 +9,9 @@ from worker_agent.engine import eviction, reservation, workload_status
 from worker_agent.engine.job_pass import JobPass
 from worker_agent.engine.reservation import Observability
 from worker_agent.engine.workload_status import StatusDraft
+
+ELSEWHERE_SECONDS: Final = 5.0
+"""When to look again at a job that may run on another cluster, should nobody tell of its end."""
 
 
 def hold(run: JobPass) -> bool:
@@ -45,7 +49,9 @@ def evicted(run: JobPass) -> bool:
         return False
     draft = StatusDraft(workload, run.now)
     run.stop_job(workload, (draft.find(names.EVICTED) or {}).get("message", ""))
-    if reservation.has_quota(workload) and not run.view.kind.is_active(run.job):
+    if run.view.runs_elsewhere:
+        run.requeue_after(ELSEWHERE_SECONDS)
+    elif reservation.has_quota(workload) and not run.view.kind.is_active(run.job):
         reservation.release(draft, requeue=not _stays_away(run, workload), how=_how(run))
         run.write(draft.intent())
     _retain(run, workload)

@@ -1,11 +1,16 @@
 """Starting an admitted job, and holding back one that is not (spec/jobs 4 steps 15 to 17, section 6)."""
 
+from typing import Final
+
 from worker_agent.api import names
 from worker_agent.api.document import Document, at, put
 from worker_agent.api.job_kind import queue_name
 from worker_agent.api.pod_set_info import InvalidPodSetInfo
 from worker_agent.engine import job_pod_sets, reservation, workload_status
 from worker_agent.engine.job_pass import JobPass
+
+REFUSED_SECONDS: Final = 5.0
+"""When to look again at a job that may not be started: the hub that sent it may come back."""
 
 
 def start_or_wait(run: JobPass) -> bool:
@@ -25,6 +30,9 @@ def start_or_wait(run: JobPass) -> bool:
 
 def _start(run: JobPass, workload: Document) -> bool:
     view = run.view
+    if view.not_to_start:
+        run.requeue_after(REFUSED_SECONDS)
+        return True
     try:
         infos = job_pod_sets.infos_of_admission(workload, view.flavors, view.policy)
         started = view.kind.start(run.job, infos, view.policy)

@@ -27,7 +27,9 @@ class JobView:
     this kind and this name (whatever the UID), in the order of their names. ``prebuilt`` is the Workload that
     ``job_kind.prebuilt_name`` names, if it exists. ``namespace_labels`` is None when the namespace is gone.
     ``ancestry`` is the result of ``job_ancestors.search`` (left empty for top-level kinds), ``ancestor_workloads`` are
-    the Workloads controlled by ``ancestry.managed``.
+    the Workloads controlled by ``ancestry.managed``. ``not_to_start`` is why the job must not be started now although
+    its Workload is admitted; ``runs_elsewhere`` says that pods of it may run on another cluster, whatever its status
+    tells.
     """
 
     kind: JobKind
@@ -42,6 +44,8 @@ class JobView:
     flavors: Mapping[str, ResourceFlavor] = field(default_factory=dict)
     workload_priority_classes: Mapping[str, WorkloadPriorityClass] = field(default_factory=dict)
     priority_classes: Mapping[str, PriorityClass] = field(default_factory=dict)
+    not_to_start: str = ""
+    runs_elsewhere: bool = False
 
     def after(self, intents: Iterable[Intent], now: datetime) -> "JobView":
         """The view as it will be once ``intents`` are done: to decide again before anything is written."""

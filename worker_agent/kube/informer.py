@@ -152,6 +152,10 @@ class Informer(Generic[T]):
         """Objects whose index ``name`` has ``value``, in order of arrival."""
         return [self._decoded(self._store[key]) for key in self._indexes[name].get(value, ())]
 
+    def index_values(self, name: str) -> list[str]:
+        """The values of index ``name`` that some object has."""
+        return list(self._indexes[name])
+
     async def replace(self, items: list[bytes]) -> None:
         """Makes the store equal to a whole list (called by the reflector)."""
         present = set()

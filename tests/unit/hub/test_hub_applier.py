@@ -38,6 +38,7 @@ class Link:
         self.client = self
         self.known = self
         self.found = found
+        self.lease = None
         self.noted = []
         self.suspected = []
 

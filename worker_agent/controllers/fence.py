@@ -1,0 +1,171 @@
+"""Keeps this cluster from running what its hub has given up: the worker's side of the fence (``engine.fencing``)."""
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from worker_agent.api import names
+from worker_agent.api.document import Document
+from worker_agent.api.resource_type import LEASES, WORKLOADS
+from worker_agent.api.workload import Workload
+from worker_agent.controllers.applier import Applier
+from worker_agent.controllers.known_objects import KnownObjects
+from worker_agent.engine import fencing
+from worker_agent.engine.fencing import HubLease
+from worker_agent.kube.client import Client, PatchType
+from worker_agent.kube.clock import Clock
+from worker_agent.kube.errors import ApiError, NotFound
+from worker_agent.kube.informer import Event, Informer, Keep, document
+
+log = logging.getLogger(__name__)
+
+STOP_INDEX: Final = "stops when its hub is lost"
+"""Index of the copies that an agent stops, by the hub's origin."""
+
+SHORTEST_POLL_SECONDS: Final = 0.5
+
+
+def stopped_by_origin(workload: Workload) -> Iterable[str]:
+    metadata = workload.metadata
+    if metadata.annotation(names.ON_CONTACT_LOST_ANNOTATION) == names.STOP_ON_CONTACT_LOST:
+        yield metadata.label(names.MULTIKUEUE_ORIGIN_LABEL)
+
+
+class Fence:
+    """``refusal(job)`` is asked before a job is started; ``run`` stops work whose hub is lost.
+
+    Renewals count only as read by ``GET``: what a watch shows may be as old as the watch is slow. Between two reads
+    nothing is asked of the server unless there is something that may have to be stopped.
+    """
+
+    def __init__(self, client: Client, known: KnownObjects, namespace: str, applier: Applier, clock: Clock) -> None:
+        self._client = client
+        self._known = known
+        self._namespace = namespace
+        self._applier = applier
+        self._clock = clock
+        self._read: dict[str, HubLease | None] = {}
+        self._reads_begun: dict[str, int] = {}
+        self._turns: dict[str, asyncio.Lock] = {}
+        self._wake = asyncio.Event()
+        self.leases: Informer[Document] = Informer(
+            client,
+            LEASES,
+            document,
+            namespace=namespace,
+            label_selector=names.HUB_LEASE_LABEL,
+            keep=Keep.DECODED,
+        )
+        self.leases.add_handler(self._lease_changed)
+        workloads = known.informer(WORKLOADS)
+        workloads.add_index(STOP_INDEX, stopped_by_origin)
+        workloads.add_handler(self._workload_changed)
+
+    async def refusal(self, job: Document) -> str:
+        """Why ``job`` may not be started now, by a lease read after this was called; empty when it may be.
+
+        Raises ApiError and ConnectionError.
+        """
+        if not fencing.term_of(job) or not fencing.origin_of(job):
+            return ""
+        lease = await self.read(fencing.origin_of(job))
+        return fencing.why_not_start(job, lease, self._clock.monotonic())
+
+    async def read(self, origin: str) -> HubLease | None:
+        """The hub's lease as the server has it now; one request serves all who asked before it was sent."""
+        asked = self._reads_begun.get(origin, 0)
+        async with self._turns.setdefault(origin, asyncio.Lock()):
+            if self._reads_begun.get(origin, 0) == asked:
+                self._reads_begun[origin] = asked + 1
+                self._read[origin] = await self._get(origin)
+            return self._read[origin]
+
+    async def run(self) -> None:
+        """Follow the hubs' leases, confirm their terms, and stop what must not run on; until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.leases.run(), name="informer hub leases")
+            while True:
+                self._wake.clear()
+                pause = await self._pass()
+                try:
+                    async with asyncio.timeout(pause):
+                        await self._wake.wait()
+                        pause = None
+                except TimeoutError:
+                    continue
+
+    async def _pass(self) -> float | None:
+        """Confirm and stop what is due; returns the seconds until the next look, None while nothing may lapse."""
+        pauses: list[float] = []
+        try:
+            for lease in list(self.leases.values()):
+                await self._confirm(lease)
+            for origin in {fencing.origin_of(copy) for copy in self._watched()}:
+                pauses.append(await self._enforce(origin))
+        except (ApiError, ConnectionError) as error:
+            log.warning("hub leases: %s", error)
+            return fencing.DEFAULT_POLL_SECONDS
+        return min(pauses, default=None)
+
+    async def _confirm(self, found: Document) -> None:
+        """Tell the hub, once per term, that an agent here goes by its lease."""
+        lease = fencing.read(found, self._clock.monotonic())
+        if lease.acknowledged == lease.term or not lease.origin:
+            return
+        body = {"metadata": {"annotations": {names.ACKNOWLEDGED_TERM_ANNOTATION: str(lease.term)}}}
+        name = found["metadata"]["name"]
+        try:
+            await self._client.patch(
+                LEASES, name, self._namespace, body, patch_type=PatchType.MERGE, field_manager="fedhub-agent"
+            )
+        except NotFound:
+            return
+        log.info("hub %s leads here in term %d", lease.origin, lease.term)
+
+    async def _enforce(self, origin: str) -> float:
+        lease = await self.read(origin)
+        if lease is None:
+            return fencing.DEFAULT_POLL_SECONDS
+        instant = self._clock.monotonic()
+        for stop in fencing.stops(self._watched(origin), {origin: lease}, instant):
+            log.warning("workload %s: stopped, its hub is out of contact", stop.key)
+            await self._applier.apply([stop])
+        left = lease.seen_at + lease.duration - instant
+        return max(SHORTEST_POLL_SECONDS, min(lease.poll, left) if left > 0 else lease.poll)
+
+    async def _get(self, origin: str) -> HubLease | None:
+        # It counts from before it was asked for: the renewal may have been there all that time.
+        asked_at = self._clock.monotonic()
+        try:
+            raw = await self._client.get(LEASES, fencing.lease_name(origin), self._namespace)
+        except NotFound:
+            return None
+        return fencing.read(msgspec.json.decode(raw), asked_at).after(self._read.get(origin))
+
+    def _watched(self, origin: str = "") -> list[Document]:
+        """Copies that may have to be stopped, of one hub or of all."""
+        origins = [origin] if origin else self._known.informer(WORKLOADS).index_values(STOP_INDEX)
+        return [
+            copy
+            for each in origins
+            for copy in self._known.documents(WORKLOADS, STOP_INDEX, each)
+            if fencing.must_be_watched(copy)
+        ]
+
+    def _lease_changed(self, event: Event[Document]) -> None:
+        if event.new is None:
+            return
+        lease = fencing.read(event.new, self._clock.monotonic())
+        if lease.acknowledged != lease.term:
+            self._wake.set()
+
+    def _workload_changed(self, event: Event[Workload]) -> None:
+        if event.new is not None and event.old is None and any(stopped_by_origin(event.new)):
+            self._wake.set()
+        elif event.new is not None and event.old is not None:
+            reserved = [each.is_true(names.QUOTA_RESERVED) for each in (event.old, event.new)]
+            if reserved == [False, True] and any(stopped_by_origin(event.new)):
+                self._wake.set()

@@ -1,0 +1,139 @@
+"""What an agent may start and must stop of a hub's work, by the lease which that hub holds in this cluster.
+
+A hub leader has a term, a number higher than that of every leader before it. It writes its term into the Lease before
+it sends anything, and stamps what it sends: a job of another term comes from a leader that is one no longer. No wall
+clocks are compared: a lease has lapsed when the agent has seen no renewal for its duration, on its monotonic clock.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Self
+
+from worker_agent.api import names
+from worker_agent.api.document import Document
+from worker_agent.api.document import get as value_at
+from worker_agent.api.meta import Key
+from worker_agent.api.resource_type import WORKLOADS
+from worker_agent.engine import reservation, workload_status
+from worker_agent.engine.intents import ADMISSION_MANAGER, ApplyStatus, SetCondition
+
+DEFAULT_POLL_SECONDS: Final = 5.0
+_LEASE_PREFIX: Final = "fedhub-hub-"
+_HASH_DIGITS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class HubLease:
+    """A hub's lease as read last. ``seen_at`` is when its newest renewal was seen, ``duration`` and ``poll`` are
+    seconds. ``record`` is all that a renewal changes, ``acknowledged`` the term an agent has confirmed."""
+
+    origin: str
+    term: int
+    duration: float
+    seen_at: float
+    record: tuple[str, str, int] = ("", "", 0)
+    acknowledged: int = 0
+    poll: float = DEFAULT_POLL_SECONDS
+
+    def lapsed(self, instant: float) -> bool:
+        """Whether the hub must be taken for out of contact at ``instant`` (monotonic seconds)."""
+        return instant - self.seen_at >= self.duration
+
+    def after(self, earlier: "HubLease | None") -> Self:
+        """This reading, counted from the earlier one where it shows no renewal since."""
+        if earlier is not None and earlier.record == self.record:
+            return replace(self, seen_at=earlier.seen_at)
+        return self
+
+
+def lease_name(origin: str) -> str:
+    """The name of the Lease of the hub with this origin; origins that differ in case only get different names."""
+    name = re.sub(r"[^a-z0-9.-]", "-", origin.lower())
+    if name != origin:
+        name = f"{name}-{hashlib.sha256(origin.encode()).hexdigest()[:_HASH_DIGITS]}"
+    return _LEASE_PREFIX + name
+
+
+def read(lease: Document, seen_at: float) -> HubLease:
+    """The Lease document as an agent reads it at ``seen_at``."""
+    spec = lease.get("spec") or {}
+    annotations = value_at(lease, "metadata.annotations", {})
+    term = int(spec.get("leaseTransitions") or 0)
+    return HubLease(
+        origin=value_at(lease, "metadata.labels", {}).get(names.HUB_LEASE_LABEL, ""),
+        term=term,
+        duration=float(spec.get("leaseDurationSeconds") or 0),
+        seen_at=seen_at,
+        record=(str(spec.get("holderIdentity") or ""), str(spec.get("renewTime") or ""), term),
+        acknowledged=_number(annotations.get(names.ACKNOWLEDGED_TERM_ANNOTATION)),
+        poll=float(_number(annotations.get(names.FENCE_POLL_ANNOTATION)) or DEFAULT_POLL_SECONDS),
+    )
+
+
+def term_of(document: Document) -> int:
+    """The term of the leader that sent this object; 0 for one that came without a fence (Kueue's own manager)."""
+    return _number(value_at(document, "metadata.annotations", {}).get(names.DISPATCH_TERM_ANNOTATION))
+
+
+def origin_of(document: Document) -> str:
+    return str(value_at(document, "metadata.labels", {}).get(names.MULTIKUEUE_ORIGIN_LABEL, ""))
+
+
+def stops_when_lost(document: Document) -> bool:
+    annotations = value_at(document, "metadata.annotations", {})
+    return bool(annotations.get(names.ON_CONTACT_LOST_ANNOTATION) == names.STOP_ON_CONTACT_LOST)
+
+
+def why_not_start(job: Document, lease: HubLease | None, instant: float) -> str:
+    """Why a job may not be started now; empty when it may. ``lease`` is that of the hub the job came from, read after
+    the job was."""
+    term = term_of(job)
+    if not term or not origin_of(job):
+        return ""
+    if lease is None:
+        return f"the hub that sent it (term {term}) holds no lease in this cluster"
+    if term != lease.term:
+        return f"sent in term {term} of its hub, whose leader is in term {lease.term}"
+    if stops_when_lost(job) and lease.lapsed(instant):
+        return f"the lease of its hub lapsed {instant - lease.seen_at - lease.duration:.0f} s ago"
+    return ""
+
+
+def stops(copies: Iterable[Document], leases: Mapping[str, HubLease], instant: float) -> Iterator[ApplyStatus]:
+    """Deactivate the copies that hold quota although their hub may by now start them elsewhere."""
+    for copy in copies:
+        lease = leases.get(origin_of(copy))
+        if lease is None or not lease.lapsed(instant) or not _holds(copy):
+            continue
+        message = f"The hub {lease.origin} has not renewed its lease for {lease.duration:.0f} s"
+        yield ApplyStatus(
+            resource=WORKLOADS,
+            key=key_of(copy),
+            field_manager=ADMISSION_MANAGER,
+            conditions=(SetCondition(names.DEACTIVATION_TARGET, "True", names.HUB_CONTACT_LOST, message),),
+        )
+
+
+def must_be_watched(copy: Document) -> bool:
+    """Whether the copy is to be stopped when its hub is lost: what holds no quota runs nothing."""
+    return stops_when_lost(copy) and bool(term_of(copy)) and _holds(copy)
+
+
+def key_of(document: Document) -> Key:
+    return workload_status.key_of(document)
+
+
+def _holds(copy: Document) -> bool:
+    if value_at(copy, "spec.active", True) is False or not reservation.has_quota(copy):
+        return False
+    stopping = (names.FINISHED, names.EVICTED, names.DEACTIVATION_TARGET)
+    return not any(workload_status.is_true(copy, condition) for condition in stopping)
+
+
+def _number(text: object) -> int:
+    try:
+        return int(str(text or 0))
+    except ValueError:
+        return 0
