@@ -22,6 +22,7 @@ from hub.controllers.dispatch_turn import TurnMaker
 from hub.controllers.federation_objects import FederationObjects
 from hub.controllers.hub_applier import HubApplier
 from hub.controllers.incremental_dispatcher import IncrementalDispatcher
+from hub.controllers.managed_by_field import ManagedByField
 from hub.controllers.orphan_collector import OrphanCollector
 from hub.controllers.remote_events import Listeners, RemoteEvents
 from hub.controllers.sync_controller import SyncController
@@ -110,7 +111,8 @@ class Hub:
         self.clients: RemoteClients[WorkerConnection] = RemoteClients(
             connector, clock, on_lost=self._lost, on_reset=self._reset
         )
-        self.sync = SyncController(self.objects, self.clients, table, configuration.sync, clock)
+        field = ManagedByField(agent.client)
+        self.sync = SyncController(self.objects, self.clients, table, configuration.sync, clock, field)
         self.applier = HubApplier(
             applier, self.clients.link, configuration.sync.origin, self.metrics, self.sync.enqueue
         )

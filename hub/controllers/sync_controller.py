@@ -8,7 +8,8 @@ from hub.clusters.remote_clients import RemoteClients
 from hub.clusters.worker_connection import WorkerConnection
 from hub.controllers.federation_objects import FederationObjects, document_of
 from hub.controllers.hub_applier import HubApplier
-from hub.engine import fencing, group_loading, remote_objects, sync, sync_check
+from hub.controllers.managed_by_field import ManagedByField
+from hub.engine import fencing, group_loading, remote_objects, sync, sync_check, sync_owner
 from hub.engine.group_loading import Federation
 from hub.engine.intents import ForgetDeleted
 from hub.engine.remote_group import CAPACITY_AWARE, RemoteGroup, SyncPolicy
@@ -45,9 +46,11 @@ class SyncController:
         kinds: KindTable,
         policy: SyncPolicy,
         clock: Clock,
+        managed_by: ManagedByField,
     ) -> None:
         self._objects = objects
         self._clients = clients
+        self._managed_by = managed_by
         self._kinds = kinds
         self._policy = policy
         self._clock = clock
@@ -130,7 +133,7 @@ class SyncController:
         if kind is not None and group.job is None and not self._objects.knows_jobs(kind):
             return UNREAD_SECONDS
         assert self._applier is not None
-        intents = sync.decide(self._with_policy(group), self._clock.now())
+        intents = sync.decide(self._with_policy(await self._with_mark(group)), self._clock.now())
         try:
             requeue = await self._applier.apply(intents)
         except ReconcileError as error:
@@ -157,6 +160,14 @@ class SyncController:
         except NotFound:
             return
         link.known.note(kind.resource, raw)
+
+    async def _with_mark(self, group: RemoteGroup) -> RemoteGroup:
+        """Whether a job without managedBy is so because the API server has no such field; decided once for each job."""
+        kind, job = group.owner.kind, group.job
+        if kind is None or job is None or group.deleted or not sync_owner.may_be_unmarked(kind, job):
+            return group
+        decided = bool(group.cluster_name) and group.check.state == names.CHECK_PENDING
+        return replace(group, unmarked=decided or await self._managed_by.is_dropped(kind, job))
 
     def _with_policy(self, group: RemoteGroup) -> RemoteGroup:
         """Kueue's dispatchers give up a lost worker after a while; ours does as the queue's DispatchPolicy says."""

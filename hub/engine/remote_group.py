@@ -126,6 +126,11 @@ class RemoteGroup:
     declared_lost: frozenset[str] = frozenset()
     components: Components | None = None
     replica_role: str = "standalone"
+    unmarked: bool = False
+    """The API server here does not keep the job's managedBy, so the job's own controller would run it here as well.
+
+    The check stays Pending then and the job suspended for as long as it runs elsewhere (see ``placed``).
+    """
 
     @property
     def key(self) -> Key:
@@ -138,6 +143,14 @@ class RemoteGroup:
     @property
     def cluster_name(self) -> str:
         return self.local.view.status.cluster_name or ""
+
+    @property
+    def placed(self) -> bool:
+        """A cluster runs the job: the check says Ready, or would if it had not to stay Pending."""
+        state = self.check.state
+        return state == names.CHECK_READY or (
+            self.unmarked and state == names.CHECK_PENDING and bool(self.cluster_name)
+        )
 
     @property
     def has_quota(self) -> bool:
@@ -163,7 +176,7 @@ class RemoteGroup:
         A worker may come back into contact with a copy admitted before the chosen one: the choice stands. While the
         chosen worker is out of contact its job may run, so no other copy takes its place.
         """
-        if self.cluster_name in self.unavailable and self.check.state == names.CHECK_READY:
+        if self.cluster_name in self.unavailable and self.placed:
             return None
         chosen = self.connected.get(self.cluster_name)
         if chosen is not None and chosen.copy is not None and chosen.copy.is_true(names.ADMITTED):

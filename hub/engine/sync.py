@@ -81,7 +81,7 @@ def _refusal(group: RemoteGroup, now: datetime) -> list[HubIntent] | None:
     if group.job is None:
         return [RetryWithError(f'{kind.resource.plural}.{kind.resource.group} "{group.owner.key.name}" not found')]
     unmanaged = sync_owner.why_unmanaged(kind, group.job)
-    if unmanaged:
+    if unmanaged and not group.unmarked:
         message = f"The owner is not managed by Kueue: {unmanaged}"
         return [sync_check.set_state(group, names.CHECK_REJECTED, message, now)]
     return None
@@ -191,7 +191,7 @@ class _Pass:
         Kueue does so for OutOfSync alone and mirrors OwnerNotFound as the job's own end, which loses work that somebody
         deleted on the worker.
         """
-        if self.group.check.state != names.CHECK_READY:
+        if not self.group.placed:
             return
         happened = "is out of sync with" if reason == names.OUT_OF_SYNC else "has lost"
         text = f'Remote workload on worker cluster "{cluster}" {happened} its user job, resetting for re-dispatch'
@@ -212,11 +212,11 @@ class _Pass:
         if self.group.check.state == names.CHECK_RETRY:
             # Said, and about to be done here too. The copy stays until then: it brings the end of its pods home.
             return True
-        if self.group.check.state != names.CHECK_READY:
+        if not self.group.placed:
             return False
         message = (
             f'Workload evicted on worker cluster: "{self.group.cluster_name}", resetting for re-admission. '
-            f'Previously: "{names.CHECK_READY}"'
+            f'Previously: "{self.group.check.state}"'
         )
         entry = sync_check.entry(self.group, names.CHECK_RETRY, message, self.now)
         self.intents.append(
@@ -242,7 +242,7 @@ class _Pass:
         if winner is not None:
             self.intents += sync_winner.adopt(self.group, *winner, self.now)
             return True
-        if self.group.check.state != names.CHECK_READY:
+        if not self.group.placed:
             self._forget_lost_pods()
             return False
         self.intents += sync_winner.lost(self.group, self.now)

@@ -97,7 +97,9 @@ def _sync(group: RemoteGroup, cluster: str, remote: Document | None, now: dateti
                 cluster=cluster,
             )
         )
-    home = kind.status_back(local, remote, now)
+    if group.unmarked and kind.finished(remote) is None:
+        return JobSync(tuple(intents))
+    home = kind.status_back(local, kind.without_interim(remote) if group.unmarked else remote, now)
     if home.status is not None:
         intents.append(
             PatchObject(

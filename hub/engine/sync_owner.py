@@ -77,6 +77,11 @@ def why_unmanaged(kind: JobKind, job: Document) -> str:
     return f'Expecting {path} to be "{names.MULTIKUEUE_CONTROLLER}" not "{actual}"'
 
 
+def may_be_unmarked(kind: JobKind, job: Document) -> bool:
+    """Whether the job has no manager because its API server may not know the field."""
+    return kind.managed_by_optional and not kind.managed_by(job)
+
+
 def no_adapter(owner: Owner) -> str:
     if not owner.gvk:
         return "No multikueue adapter found"

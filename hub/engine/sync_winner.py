@@ -23,6 +23,10 @@ EVICTED_ON_MANAGER: Final = "EvictedOnManagerCluster"
 PENDING: Final = "Pending"
 TOPOLOGY_READY: Final = "Ready"
 
+STAYS_PENDING: Final = (
+    "its job stays suspended here until it has ended there, because this API server does not keep managedBy"
+)
+
 _LEAVING: Final = (names.CHECK_RETRY, names.CHECK_REJECTED)
 """States of the check by which the Workload leaves its cluster: no job is started on the way out."""
 
@@ -127,7 +131,10 @@ def _told(group: RemoteGroup, cluster: str, copy: Sight, now: datetime) -> list[
             RetryWithError(f'attempting to change immutable ClusterName from "{group.cluster_name}" to "{cluster}"')
         ]
     message = f'The workload was admitted on "{cluster}"'
-    entry = sync_check.entry(group, names.CHECK_READY, message, now)
+    reached = names.CHECK_READY
+    if group.unmarked:
+        message, reached = f"{message}; {STAYS_PENDING}", names.CHECK_PENDING
+    entry = sync_check.entry(group, reached, message, now)
     fields |= {
         "admissionChecks": sync_check.replaced(group, entry),
         "clusterName": cluster,
@@ -137,7 +144,7 @@ def _told(group: RemoteGroup, cluster: str, copy: Sight, now: datetime) -> list[
     siblings = tuple(member.key for member in group.components.members) if group.components else ()
     if siblings:
         intents.append(Revisit(siblings))
-    if state != names.CHECK_READY:
+    if not group.placed:
         intents.append(CountAdmitted(cluster_queue(group), cluster))
     return intents
 

@@ -112,6 +112,8 @@ class JobKind:
     suspend_path: ClassVar[str] = "spec.suspend"
     managed_by_path: ClassVar[str] = "spec.managedBy"
     """Empty where the kind has no such field."""
+    managed_by_optional: ClassVar[bool] = False
+    """Kubernetes releases that we serve may lack the field; then the job stays suspended while it runs elsewhere."""
     native_manager: ClassVar[str] = ""
     """The value of managedBy that stands for the kind's own controller; MultiKueue's default replaces it."""
     success_condition: ClassVar[str] = "Complete"
@@ -332,6 +334,10 @@ class JobKind:
     def idle_status(self, job: Document) -> Document:
         """The job's status without pods: what is left to say once the cluster that ran it is lost."""
         return {name: value for name, value in (job.get("status") or {}).items() if name not in self.pod_counts}
+
+    def without_interim(self, job: Document) -> Document:
+        """The job without conditions of its status that only precede others: older API servers may not know them."""
+        return job
 
     def status_back(self, local: Document, remote: Document, now: datetime) -> StatusBack:
         """Copy the remote status to the local job."""

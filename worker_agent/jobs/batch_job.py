@@ -22,6 +22,7 @@ from worker_agent.api.resource_type import JOBS
 from worker_agent.api.topology_request import parse_bool, parse_int
 
 TEMPLATE: Final = ("spec", "template")
+INTERIM: Final = ("SuccessCriteriaMet", "FailureTarget")
 ANNOTATIONS: Final = ("metadata", "annotations")
 
 
@@ -29,6 +30,7 @@ class BatchJob(JobKind):
     framework = "batch/job"
     resource = JOBS
     native_manager = names.JOB_CONTROLLER
+    managed_by_optional = True
     rank_label = "batch.kubernetes.io/job-completion-index"
     private_template_labels = ("job-name", "controller-uid", "batch.kubernetes.io/controller-uid")
     template_labels = (*private_template_labels, "batch.kubernetes.io/job-name")
@@ -109,6 +111,12 @@ class BatchJob(JobKind):
         if present < wanted and workload != self.workload_name(local, policy):
             return remote
         return with_prebuilt(put(remote, ("spec", "parallelism"), wanted), workload, policy)
+
+    def without_interim(self, job: Document) -> Document:
+        """Before Kubernetes 1.31 a Job without success policy may not have met its criteria."""
+        conditions = get(job, "status.conditions", [])
+        kept = [condition for condition in conditions if condition.get("type") not in INTERIM]
+        return job if len(kept) == len(conditions) else put(job, ("status", "conditions"), kept)
 
     def status_back(self, local: Document, remote: Document, now: datetime) -> StatusBack:
         """The copy waits while the local Job is suspended and the remote one runs: a suspended Job reports no pods."""
