@@ -8,7 +8,8 @@ import msgspec
 
 from tests.conformance.case import Document, Skip
 from tests.conformance.comparison import by_key, differences, multiset
-from worker_agent.api import frameworks, job_kind, names, selectors, timestamps
+from worker_agent.api import companions, frameworks, job_kind, names, selectors, timestamps
+from worker_agent.api.companions import Companion
 from worker_agent.api.document import at
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.job_policy import JobPolicy
@@ -24,6 +25,9 @@ from worker_agent.engine.job_view import WRITES, JobView
 from worker_agent.jobs import KINDS
 from worker_agent.validation import jobs
 from worker_agent.validation.field_error import OMIT, FieldError
+
+Ref = tuple[str, str, Key]
+World = dict[Ref, Document]
 
 _COMPARED_WHOLE = frozenset({"job", "pod", "leaderworkerset", "statefulset"})
 """The kinds whose recorded reconciles tell names and metadata too."""
@@ -61,13 +65,24 @@ def start(case: Document) -> list[str]:
     """<kind>.TestPodSetsInfo and TestRunWithPodSetsInfo."""
     expected = case["expect"]
     infos = [_info(info) for info in case["podSetsInfo"] or ()]
+    kind, job = kind_of(case), case["object"]
+    job = companions.joined(job, kind.companions(job), lambda companion: _TRAINING_RUNTIME)
     try:
-        started = kind_of(case).start(case["object"], infos, policy_of(case))
+        started = kind.start(job, infos, policy_of(case))
     except InvalidPodSetInfo as error:
         return differences({"error": expected["error"]}, {"error": str(error)})
     if expected["error"]:
         return [f"expected error: {expected['error']}"]
-    return differences(expected["object"], started, zeros_absent=True)
+    return differences(expected["object"], _without_companions(started), zeros_absent=True)
+
+
+_NODE = {"metadata": {}, "spec": {"template": {"spec": {"containers": [{"name": "test-container"}]}}}}
+_TRAINING_RUNTIME = {"spec": {"template": {"spec": {"replicatedJobs": [{"name": "node", "template": _NODE}]}}}}
+"""The runtime that every recorded start refers to and none tells; its one pod set is called ``node``."""
+
+
+def _without_companions(job: Document) -> Document:
+    return {name: value for name, value in job.items() if not name.startswith("~")}
 
 
 def restore(case: Document) -> list[str]:
@@ -161,19 +176,30 @@ def _surroundings(case: Document) -> jobs.JobSurroundings:
         manage_without_queue_name=bool(config.get("manageJobsWithoutQueueName") or config.get("manageAll")),
         frameworks=frozenset({"batch/job", kind_of(case).framework, *enabled}),
     )
-    objects = [*(config.get("objs") or ()), *(config.get("initObjects") or ()), *(config.get("initObjs") or ())]
+    objects = [each for each in [config.get("clusterTrainingRuntime")] if each]
+    objects += [*(config.get("objs") or ()), *(config.get("initObjects") or ()), *(config.get("initObjs") or ())]
     world = {_ref(document): document for document in objects}
     return jobs.JobSurroundings(
         policy=policy,
         default_queue=bool(config.get("defaultLqExist") or config.get("withDefaultLocalQueue")),
         default_priority_class=("kueue.x-k8s.io/v1beta2", "WorkloadPriorityClass", Key("", "default")) in world,
+        companion=_companion_in(world),
         lookup=lambda version, kind, namespace, name: world.get((version, kind, Key(namespace, name))),
         is_dispatched=lambda queue: _is_dispatched(config, queue),
     )
 
 
+def _companion_in(world: World) -> companions.Lookup:
+    def lookup(wanted: Companion) -> Document | None:
+        return world.get((wanted.resource.api_version, wanted.resource.kind, Key(wanted.namespace, wanted.name)))
+
+    return lookup
+
+
 def _is_dispatched(config: Document, queue: str) -> bool:
     """Whether the queue's ClusterQueue has a check of the MultiKueue controller."""
+    if config.get("withMultiKueueAdmissionCheck"):
+        return True
     check = config.get("admissionCheck") or {}
     if at(check, ("spec", "controllerName")) != names.MULTIKUEUE_CONTROLLER:
         return False
@@ -186,10 +212,6 @@ def _is_dispatched(config: Document, queue: str) -> bool:
     return False
 
 
-Ref = tuple[str, str, Key]
-World = dict[Ref, Document]
-
-
 def _ref(document: Document) -> Ref:
     metadata = document["metadata"]
     return (document["apiVersion"], document["kind"], Key(metadata.get("namespace", ""), metadata["name"]))
@@ -200,6 +222,8 @@ def _view(kind: JobKind, case: Document, world: World) -> JobView:
     options = case["options"]
     policy = _reconciler_policy(case, kind)
     job = world.get((kind.resource.api_version, kind.resource.kind, key))
+    if job is not None:
+        job = companions.joined(job, kind.companions(job), _companion_in(world))
     ancestry = job_ancestors.NO_ANCESTOR
     if job is not None:
         ancestry = job_ancestors.search(job, lambda v, k, ns, name: world.get((v, k, Key(ns, name))), policy)

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import ClassVar
 
 from worker_agent.api import names, pod_set_info, topology_request, workload_name
+from worker_agent.api.companions import Companion
 from worker_agent.api.document import Document, Path, at, put
 from worker_agent.api.document import get as value_at
 from worker_agent.api.job_policy import JobPolicy
@@ -23,7 +24,8 @@ class TemplateAt:
     """Where one pod set's template stands in the job's document, and how many pods it makes.
 
     ``annotations_at`` is where the template's annotations stand if not in its metadata, and ``annotations_field`` how
-    messages name them where that is not simply their path.
+    messages name them where that is not simply their path. ``rendered`` is the template itself where the job's document
+    does not hold it at all.
     """
 
     name: str
@@ -33,9 +35,12 @@ class TemplateAt:
     index: PodIndex | None = None
     annotations_at: Path = ()
     annotations_field: str = ""
+    rendered: Document | None = None
 
     def annotations(self, job: Document) -> dict[str, str]:
         """The annotations on this pod set's template as written in the job."""
+        if self.rendered is not None:
+            return value_at(self.rendered, "metadata.annotations", {})  # type: ignore[no-any-return]
         found: dict[str, str] = at(job, self.annotations_at or (*self.path, "metadata", "annotations"), {})
         return found
 
@@ -81,12 +86,14 @@ class Stop:
     """How to stop a job now. ``stopped`` tells that it was running, so that an event is due.
 
     ``complete`` is False while the templates cannot be put back because pods of the job still run elsewhere: what
-    remembers the templates is kept until the job's status tells of their end.
+    remembers the templates is kept until the job's status tells of their end. ``error`` is what stands in the way of
+    the rest for now; it is retried.
     """
 
     steps: tuple[StopStep, ...]
     stopped: bool
     complete: bool = True
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +105,10 @@ class StatusBack:
 
     status: Document | None
     deferred: bool = False
+
+
+class NotYetStartable(ValueError):
+    """The job cannot be started as it is; unlike InvalidPodSetInfo this may pass, so it is retried."""
 
 
 class JobKind:
@@ -143,10 +154,19 @@ class JobKind:
     """Slice sizes are compared with the pod count only where the topology annotations passed every other rule."""
     unreadable_templates_checked: ClassVar[int | None] = None
     """How many templates' annotations are still checked one by one where the pod sets cannot be told; None: all."""
+    topology_hint: ClassVar[str] = ""
+    """Added to every message about topology annotations: where they are to be changed."""
     topology_groups: ClassVar[bool] = False
     """Pod sets may form a leader and worker group."""
 
+    companion_resources: ClassVar[tuple[ResourceType, ...]] = ()
+    """The kinds of objects that the pod sets follow from beside the job."""
+
     # Pod sets
+
+    def companions(self, job: Document) -> Sequence[Companion]:
+        """Which objects those are for this job; ``api.companions`` joins them to its document."""
+        return ()
 
     def templates(self, job: Document) -> list[TemplateAt]:
         """The pod sets in order, with the place of each template."""
@@ -158,7 +178,7 @@ class JobKind:
 
     def pod_template(self, job: Document, spot: TemplateAt) -> Document:
         """The template as pods will be made of it, with what the kind's own controller adds to take up room."""
-        template: Document = at(job, spot.path, {})
+        template: Document = at(job, spot.path, {}) if spot.rendered is None else spot.rendered
         return template
 
     def _pod_set(self, job: Document, spot: TemplateAt, policy: JobPolicy) -> JobPodSet:
@@ -200,6 +220,10 @@ class JobKind:
             template = pod_set_info.inject(template, info, elastic=policy.elastic_jobs)
             started = put(started, spot.path, template)
         return started
+
+    def start_steps(self, job: Document, infos: Sequence[PodSetInfo], policy: JobPolicy) -> tuple[Document, ...]:
+        """The job after each write of its start, in order. Raises InvalidPodSetInfo, NotYetStartable."""
+        return (self.start(job, infos, policy),)
 
     def restore(self, job: Document, infos: Sequence[PodSetInfo]) -> tuple[Document, bool]:
         """The job's templates as ``infos`` remember them, and whether anything differed.

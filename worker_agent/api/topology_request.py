@@ -7,13 +7,14 @@ from typing import Any, Final
 from worker_agent.api import names
 from worker_agent.api.document import Document
 from worker_agent.api.job_policy import JobPolicy
+from worker_agent.api.pod_sets_unknown import PodSetsUnknown
 
 _TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE: Final = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 MAX_LAYERS: Final = 3
 
 
-class TopologyRequestError(ValueError):
+class TopologyRequestError(PodSetsUnknown):
     """The annotations cannot be read, so the job's pod sets are unknown."""
 
 

@@ -228,15 +228,19 @@ class Agent:
         applier = self.applier(f"{kind.framework}-kueue-controller")
 
         async def work() -> None:
-            await kinds_served.until_served(self.client, kind.resource, self.clock)
-            source = Informer(self.client, kind.resource, document, keep=Keep.DECODED)
-            self.known.follow(kind.resource, source)
+            followed = (kind.resource, *kind.companion_resources)
+            for resource in followed:
+                await kinds_served.until_served(self.client, resource, self.clock)
+            sources = {resource: Informer(self.client, resource, document, keep=Keep.DECODED) for resource in followed}
+            for resource, source in sources.items():
+                self.known.follow(resource, source)
             self.followed_kinds[kind.resource.api_version, kind.resource.kind] = kind.resource
             controller = JobController(kind, world, applier)
             self._job_controllers.append(controller)
             async with asyncio.TaskGroup() as group:
-                group.create_task(source.run(), name=f"informer {kind.resource.plural}")
-                await source.synced.wait()
+                for resource, source in sources.items():
+                    group.create_task(source.run(), name=f"informer {resource.plural}")
+                    await source.synced.wait()
                 group.create_task(controller.run(), name=f"jobs {kind.framework}")
 
         return work

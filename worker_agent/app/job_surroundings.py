@@ -19,6 +19,7 @@ from worker_agent.api.resource_type import (
 )
 from worker_agent.controllers.ancestors import Ancestors
 from worker_agent.controllers.in_use_finalizer import checks_of
+from worker_agent.controllers.job_controller import companion_lookup
 from worker_agent.controllers.known_objects import KnownObjects
 from worker_agent.kube.informer import Informer
 from worker_agent.validation.jobs import JobSurroundings
@@ -39,6 +40,7 @@ def reader(
             default_queue=Key(namespace, names.DEFAULT_LOCAL_QUEUE) in known.informer(LOCAL_QUEUES),
             default_priority_class=Key("", names.DEFAULT_PRIORITY_CLASS) in known.informer(WORKLOAD_PRIORITY_CLASSES),
             lookup=lookup,
+            companion=companion_lookup(known),
             is_dispatched=lambda queue: is_dispatched(known, Key(namespace, queue)),
         )
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from worker_agent.api import frameworks
+from worker_agent.api import companions, frameworks
+from worker_agent.api.companions import Companion
 from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind, prebuilt_name
 from worker_agent.api.job_policy import JobPolicy
@@ -146,6 +147,8 @@ class JobController:
         """Everything is read in one turn of the loop, so that it shows one moment."""
         known, policy, resource = self._known, self._world.policy, self.kind.resource
         job = known.document(resource, key)
+        if job is not None:
+            job = companions.joined(job, self.kind.companions(job), companion_lookup(known))
         ancestry = NO_ANCESTOR if job is None or lookup is None else job_ancestors.search(job, lookup, policy)
         namespace = known.informer(NAMESPACES).get(Key("", key.namespace))
         workloads = self._workloads(key.namespace, resource.api_version, resource.kind, key.name)
@@ -182,6 +185,15 @@ class JobController:
     def _prebuilt_workload(self, job: Document | None, namespace: str) -> Document | None:
         name = prebuilt_name(job, self._world.policy) if job is not None else ""
         return self._known.document(WORKLOADS, Key(namespace, name)) if name else None
+
+
+def companion_lookup(known: KnownObjects) -> companions.Lookup:
+    """Companions of jobs from the informers that follow their kinds."""
+
+    def lookup(companion: Companion) -> Document | None:
+        return known.document(companion.resource, Key(companion.namespace, companion.name))
+
+    return lookup
 
 
 def _key(document: Document) -> Key:

@@ -4,8 +4,9 @@ from typing import Final
 
 from worker_agent.api import names
 from worker_agent.api.document import Document, at, put
-from worker_agent.api.job_kind import queue_name
+from worker_agent.api.job_kind import NotYetStartable, queue_name
 from worker_agent.api.pod_set_info import InvalidPodSetInfo
+from worker_agent.api.pod_sets_unknown import PodSetsUnknown
 from worker_agent.engine import job_pod_sets, reservation, workload_status
 from worker_agent.engine.job_pass import JobPass
 
@@ -35,13 +36,14 @@ def _start(run: JobPass, workload: Document) -> bool:
         return True
     try:
         infos = job_pod_sets.infos_of_admission(workload, view.flavors, view.policy)
-        started = view.kind.start(run.job, infos, view.policy)
-    except job_pod_sets.FlavorMissing as missing:
-        return run.fail(str(missing))
+        steps = view.kind.start_steps(run.job, infos, view.policy)
+    except (job_pod_sets.FlavorMissing, NotYetStartable, PodSetsUnknown) as passing:
+        return run.fail(str(passing))
     except InvalidPodSetInfo as permanent:
         run.finish(workload, "FailedToStart", str(permanent))
         return True
-    run.patch_job(started)
+    for step in steps:
+        run.patch_job(step)
     run.event("Started", f"Admitted by clusterQueue {at(workload, ('status', 'admission', 'clusterQueue'), '')}")
     return True
 

@@ -3,8 +3,8 @@
 from worker_agent.api import frameworks, names
 from worker_agent.api.document import Document, at, put
 from worker_agent.api.job_kind import prebuilt_name
+from worker_agent.api.pod_sets_unknown import PodSetsUnknown
 from worker_agent.api.resource_type import WORKLOADS
-from worker_agent.api.topology_request import TopologyRequestError
 from worker_agent.engine import job_lifecycle_slices, job_matching, job_workload, reservation, workload_status
 from worker_agent.engine.intents import CreateObject
 from worker_agent.engine.job_pass import JobPass
@@ -26,7 +26,7 @@ def ensure_one(run: JobPass) -> bool:
         return _match(run)
     except PriorityMissing as missing:
         return _priority_missing(run, missing, f"prepare workload priority: {missing}")
-    except TopologyRequestError as unreadable:
+    except PodSetsUnknown as unreadable:
         return run.fail(str(unreadable))
 
 
@@ -176,7 +176,7 @@ def create(run: JobPass) -> None:
     except PriorityMissing as missing:
         _priority_missing(run, missing, str(missing))
         return
-    except (TopologyRequestError, job_lifecycle_slices.TooManySlices) as error:
+    except (PodSetsUnknown, job_lifecycle_slices.TooManySlices) as error:
         run.fail(str(error))
         return
     run.write(CreateObject(resource=WORKLOADS, document=workload))

@@ -159,7 +159,9 @@ class JobPass:
             self.patch_job(step.document, step.subresource)
         if stop.stopped:
             self.event("Stopped", message)
-        return stop.complete
+        if stop.error:
+            self.fail(stop.error)
+        return stop.complete and not stop.error
 
 
 def _removal(workload: Document) -> RemoveFinalizer:

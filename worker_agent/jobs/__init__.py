@@ -15,6 +15,7 @@ from worker_agent.jobs.ray_job import RayJob
 from worker_agent.jobs.ray_service import RayService
 from worker_agent.jobs.spark_application import SparkApplication
 from worker_agent.jobs.tf_job import TFJob
+from worker_agent.jobs.train_job import TrainJob
 from worker_agent.jobs.xgboost_job import XGBoostJob
 
 _ALL: Final = (
@@ -29,6 +30,7 @@ _ALL: Final = (
     RayJob(),
     RayCluster(),
     RayService(),
+    TrainJob(),
     AppWrapper(),
     SparkApplication(),
 )

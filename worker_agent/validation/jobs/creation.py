@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from worker_agent.api import names
+from worker_agent.api import companions, names
 from worker_agent.api.document import Document, at
 from worker_agent.api.job_kind import LABEL_VALUE_LIMIT, JobKind
 from worker_agent.api.job_policy import JobPolicy
@@ -24,6 +24,7 @@ ELASTIC_JOB: Final = f"metadata.annotations[{names.ELASTIC_JOB_ANNOTATION}]"
 def validate_create(kind: JobKind, job: Document, around: JobSurroundings) -> list[FieldError]:
     """All broken rules of a new job. Raises JobRefused where its pod sets cannot even be told."""
     policy = around.policy
+    job = companions.joined(job, kind.companions(job), around.companion)
     errors = [*common_errors(kind, job, policy), *own_rules.create_errors(kind, job, policy)]
     return errors + topology.template_errors(kind, job, policy)
 

@@ -1,13 +1,15 @@
 """Topology annotations on pod templates (spec/jobs section 8 "TAS", spec/tas section 3)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from worker_agent.api import names
 from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind, TemplateAt
 from worker_agent.api.job_policy import JobPolicy
-from worker_agent.api.topology_request import TopologyRequestError, parse_bool, parse_int32
+from worker_agent.api.pod_sets_unknown import PodSetsUnknown
+from worker_agent.api.topology_request import parse_bool, parse_int32
 from worker_agent.validation.field_error import FieldError, forbidden, invalid, required
 from worker_agent.validation.formats import label_key
 from worker_agent.validation.jobs import own_rules, topology_groups, topology_layers
@@ -29,7 +31,16 @@ def template_errors(kind: JobKind, job: Document, policy: JobPolicy) -> list[Fie
     """All broken rules of the job's topology annotations. Raises JobRefused when only a plain error is left to tell."""
     if not policy.topology_aware or not own_rules.are_placed(kind, job, policy):
         return []
-    spots = kind.templates(job)
+    try:
+        spots = kind.templates(job)
+    except PodSetsUnknown as unknown:
+        raise JobRefused(str(unknown)) from unknown
+    errors = _spot_errors(kind, job, spots, policy)
+    hint = kind.topology_hint
+    return [replace(error, detail=f"{error.detail}. {hint}") for error in errors] if hint else errors
+
+
+def _spot_errors(kind: JobKind, job: Document, spots: Sequence[TemplateAt], policy: JobPolicy) -> list[FieldError]:
     errors: list[FieldError] = []
     unreadable = _unreadable(kind, job, policy)
     for spot in spots[: kind.unreadable_templates_checked] if unreadable else spots:
@@ -49,7 +60,7 @@ def template_errors(kind: JobKind, job: Document, policy: JobPolicy) -> list[Fie
 def _unreadable(kind: JobKind, job: Document, policy: JobPolicy) -> str:
     try:
         kind.pod_sets(job, policy)
-    except TopologyRequestError as error:
+    except PodSetsUnknown as error:
         return str(error)
     return ""
 

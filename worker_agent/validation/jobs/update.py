@@ -1,6 +1,6 @@
 """What may change about a job, whatever its kind (spec/jobs section 8)."""
 
-from worker_agent.api import names
+from worker_agent.api import companions, names
 from worker_agent.api.document import Document, at
 from worker_agent.api.job_kind import JobKind, queue_name
 from worker_agent.api.job_policy import JobPolicy
@@ -18,6 +18,7 @@ def validate_update(kind: JobKind, new: Document, old: Document, around: JobSurr
     policy = around.policy
     if not own_rules.are_looked_at(kind, new, old, policy):
         return []
+    new = companions.joined(new, kind.companions(new), around.companion)
     errors = _queue_name_errors(kind, new, old, around)
     errors += _prebuilt_errors(kind, new, old, policy)
     errors += _max_exec_time_errors(kind, new, old)

@@ -10,7 +10,7 @@ from worker_agent.api.document import Document
 class Sample:
     """``running``, ``ready`` and the two ends are statuses as the kind's own controller writes them.
 
-    A kind that serves until it is deleted has no ends.
+    A kind that serves until it is deleted has no ends. ``companion`` is the one object its pods follow from, if any.
     """
 
     job: Document
@@ -18,6 +18,7 @@ class Sample:
     ready: Document
     succeeded: Document | None = None
     failed: Document | None = None
+    companion: Document | None = None
 
 
 def metadata(name: str) -> Document:
