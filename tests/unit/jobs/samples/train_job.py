@@ -24,6 +24,7 @@ TRAIN_JOB = Sample(
             "suspend": True,
             "runtimeRef": {"kind": "ClusterTrainingRuntime", "name": "torch"},
             "trainer": {"numNodes": 3, "env": [{"name": "LR", "value": "0.1"}]},
+            "jobFieldOfTheFuture": [1, 2],
             "runtimePatches": [
                 {"manager": "kueue.x-k8s.io/manager", "trainingRuntimeSpec": {"template": {"spec": {}}}},
             ],
