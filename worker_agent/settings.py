@@ -43,6 +43,10 @@ NonNegative = Annotated[int, Field(ge=0)]
 PortNumber = Annotated[int, Field(ge=1, le=65535)]
 
 
+QualifiedName = Annotated[
+    str,
+    Field(max_length=253, pattern=r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"),
+]
 LARGEST_PORT = 65535
 
 
@@ -195,20 +199,63 @@ class ResourceTransformation(Stanza):
     outputs: dict[str, str | int] = {}
 
 
+class CelSelector(Stanza):
+    expression: str = Field(max_length=10 * 1024)
+
+
+class DeviceSelector(Stanza):
+    cel: CelSelector
+
+
+class DeviceMeasure(Stanza):
+    """A counter that devices consume, or a capacity that they offer, of one driver."""
+
+    name: str = Field(min_length=1)
+    driver: str = Field(min_length=1, max_length=63)
+    device_selector: DeviceSelector
+
+
+class DeviceSource(Stanza):
+    counter: DeviceMeasure | None = None
+    capacity: DeviceMeasure | None = None
+
+    @model_validator(mode="after")
+    def _one_of(self) -> Self:
+        if (self.counter is None) == (self.capacity is None):
+            raise ValueError("exactly one of counter and capacity must be given")
+        return self
+
+
+class DeviceClassMapping(Stanza):
+    """DeviceClasses that count as one quota resource; ``sources`` charge what their devices take, not their number."""
+
+    name: QualifiedName
+    device_class_names: list[QualifiedName] = Field(min_length=1, max_length=8)
+    sources: list[DeviceSource] = []
+
+
 class Resources(Stanza):
     quota_check_strategy: Literal["BlockUndeclared", "IgnoreUndeclared"] | None = None
     exclude_resource_prefixes: list[str] = []
     transformations: list[ResourceTransformation] = []
-    device_class_mappings: list[dict[str, Any]] = []
+    device_class_mappings: list[DeviceClassMapping] = Field(default=[], max_length=16)
 
     @model_validator(mode="after")
     def _together(self) -> Self:
         inputs = [transformation.input for transformation in self.transformations]
         if len(set(inputs)) < len(inputs):
             raise ValueError(f"transformations[].input must be unique, found {', '.join(inputs)}")
+        for what, named in self._named_once():
+            if len(set(named)) < len(named):
+                raise ValueError(f"deviceClassMappings[].{what} must be unique, found {', '.join(named)}")
         if self.quota_check_strategy == "IgnoreUndeclared" and self.exclude_resource_prefixes:
             raise ValueError("quotaCheckStrategy IgnoreUndeclared may not be used with excludeResourcePrefixes")
         return self
+
+    def _named_once(self) -> list[tuple[str, list[str]]]:
+        mappings = self.device_class_mappings
+        classes = [name for mapping in mappings for name in mapping.device_class_names]
+        return [("name", [mapping.name for mapping in mappings]), ("deviceClassNames", classes)]
 
 
 class WorkloadRetention(Stanza):

@@ -11,10 +11,13 @@ from worker_agent.api import names, selectors, timestamps
 from worker_agent.api.cluster_queue import ClusterQueue
 from worker_agent.api.local_queue import LocalQueue
 from worker_agent.api.meta import Key, Namespace
-from worker_agent.engine import intent_effects, workload_lifecycle
+from worker_agent.engine import feature_gates, intent_effects, story_objects, workload_lifecycle
+from worker_agent.engine.devices.resolution import Refusal
 from worker_agent.engine.intents import Intent, RecordEvent, RequeueAfter, RetryWithError
 from worker_agent.engine.pods_ready import PodsReadyRules
+from worker_agent.engine.policy import resolve
 from worker_agent.engine.reservation import Observability
+from worker_agent.engine.state import ClusterState
 from worker_agent.engine.workload_turn import LifecycleRules, WorkloadView
 
 LEFTOVERS = (
@@ -29,7 +32,7 @@ LEFTOVERS = (
 
 def workload(case: Document) -> list[str]:
     """core.TestReconcile*."""
-    if case.get("customSetup"):
+    if case.get("customSetup") and not _queue_state_is_told(case):
         raise Skip("customSetup: the test's own code set queue state that the case does not hold")
     now = timestamps.parse(case["now"])
     key = Key.parse(case["reconcile"])
@@ -89,7 +92,40 @@ def _view(case: Document, before: Document) -> WorkloadView:
         cluster_queue_known=cluster_queue is not None,
         cluster_queue_active=cluster_queue is not None and _active(cluster_queue),
         obstacle=_obstacle(objects, namespace, cluster_queue),
+        refusal=_refusal(case, before),
+        remembered_reason=_remembered(case),
     )
+
+
+def _queue_state_is_told(case: Document) -> bool:
+    """The test's own code put the Workload in its queue, or parked it for an equal one's failure: both can be seen."""
+    return case["reconcile"] in _listed(case, "queue") or bool(_remembered(case))
+
+
+def _remembered(case: Document) -> str:
+    """The failure that parked an equal Workload in the cases on scheduling equivalence hashing."""
+    about_hashing = "SchedulingEquivalenceHashing" in (case.get("featureGates") or {})
+    parked = case.get("customSetup") and about_hashing and case["reconcile"] in _listed(case, "inadmissible")
+    return names.WAITING_FOR_QUOTA if parked else ""
+
+
+def _listed(case: Document, part: str) -> list[str]:
+    return [key for keys in (case["expect"].get(part) or {}).values() for key in keys]
+
+
+def _refusal(case: Document, workload: Document) -> Refusal | None:
+    """As the engine finds it when it builds the workload's row."""
+    mappings = [{"name": "gpu", "deviceClassNames": ["gpu.example.com"]}]
+    gates = {name: on for name, on in (case.get("featureGates") or {}).items() if name in feature_gates.DEFAULTS}
+    state = ClusterState(resolve(gates, {"resources": {"deviceClassMappings": mappings}}))
+    state.shapes.devices.unreadable = case.get("resourceSliceListError") or ""
+    now = timestamps.parse(case["now"])
+    for document in case["before"]["objects"]:
+        if document["kind"] in ("DeviceClass", "ResourceClaimTemplate", "ResourceSlice"):
+            story_objects.put(state, document, now)
+    story_objects.put(state, workload, now)
+    row = state.rows.get(Key(workload["metadata"].get("namespace", ""), workload["metadata"]["name"]))
+    return row.refusal if row is not None else None
 
 
 def _active(queue: ClusterQueue) -> bool:
@@ -182,6 +218,7 @@ def _typed(document: Document | None, type_: type[Any]) -> Any:
 
 RUNNERS = {
     "core.TestReconcile": workload,
+    "core.TestReconcileDRA": workload,
     "core.TestReconcileEviction": workload,
     "core.TestReconcileInadmissible": workload,
     "core.TestReconcileRequeue": workload,

@@ -79,6 +79,10 @@ VALIDATING_WEBHOOKS = ResourceType(
     namespaced=False,
 )
 
+RESOURCE_CLAIM_TEMPLATES = ResourceType("resource.k8s.io", "v1", "ResourceClaimTemplate", "resourceclaimtemplates")
+DEVICE_CLASSES = ResourceType("resource.k8s.io", "v1", "DeviceClass", "deviceclasses", namespaced=False)
+RESOURCE_SLICES = ResourceType("resource.k8s.io", "v1", "ResourceSlice", "resourceslices", namespaced=False)
+
 CLUSTER_QUEUES = ResourceType(KUEUE, "v1beta2", "ClusterQueue", "clusterqueues", namespaced=False)
 COHORTS = ResourceType(KUEUE, "v1beta2", "Cohort", "cohorts", namespaced=False)
 LOCAL_QUEUES = ResourceType(KUEUE, "v1beta2", "LocalQueue", "localqueues")

@@ -125,6 +125,7 @@ class Agent:
             PROVISIONING_REQUEST_CONFIGS,
             Informer(self.client, PROVISIONING_REQUEST_CONFIGS, intake.decoder(ProvisioningRequestConfig)),
         )
+        self._devices = self._device_informers()
         self.informer(WORKLOADS).add_index(OWNER_INDEX, owner_values)
         WorkloadMetrics(self.informer(WORKLOADS), self.informer(LOCAL_QUEUES), self.metrics)
         self.metrics.registry.register(
@@ -162,6 +163,21 @@ class Agent:
         self.known.follow(resource, source)
         intake.feed(source, self.engine.post)
         self.add_always(source.run)
+
+    def _device_informers(self) -> list[Informer[Any]]:
+        """Followed from the moment the server has them, which older ones never do."""
+        if not self.configuration.policy.devices.enabled:
+            return []
+        made = [intake.informer(self.client, resource) for resource in intake.DEVICES]
+        for source in made:
+            self.known.follow(source.resource, source)
+            intake.feed(source, self.engine.post)
+            self.add_always(partial(self._once_served, source))
+        return made
+
+    async def _once_served(self, source: Informer[Any]) -> None:
+        await kinds_served.until_served(self.client, source.resource, self.clock)
+        await source.run()
 
     def _wire(self) -> None:
         configuration = self.configuration
@@ -305,6 +321,8 @@ class Agent:
         timeout = self.configuration.settings.controller.cache_sync_timeout
         seconds = timeout / 1e9 if timeout else DEFAULT_SYNC_SECONDS
         await intake.synced(self._informers.values(), seconds)
+        served = [source for source in self._devices if await kinds_served.is_served_now(self.client, source.resource)]
+        await intake.synced(served, seconds)
         log.info("all caches are in")
         self.missing = "webhooks"
         if self.webhooks is not None:

@@ -13,13 +13,15 @@ from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.meta import LabelSelector
 from worker_agent.engine import feature_gates
 from worker_agent.engine import policy as engine_policy
+from worker_agent.engine.devices import selectors as selectors_of_devices
+from worker_agent.engine.devices.selectors import SelectorError
 from worker_agent.engine.pods_ready import PodsReadyRules
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.provisioning.view import ProvisioningRules
 from worker_agent.engine.reservation import Observability
 from worker_agent.engine.tas.node_failures import FailureRules
 from worker_agent.engine.workload_turn import LifecycleRules
-from worker_agent.settings import AgentSettings, WaitForPodsReady, WorkloadRetention
+from worker_agent.settings import AgentSettings, DeviceClassMapping, DeviceMeasure, WaitForPodsReady, WorkloadRetention
 
 SYSTEM_NAMESPACE: Final = "kube-system"
 
@@ -89,8 +91,29 @@ def engine_stanzas(settings: AgentSettings) -> Document:
             {"input": t.input, "strategy": t.strategy, "multiplyBy": t.multiply_by, "outputs": dict(t.outputs)}
             for t in resources.transformations
         ],
+        "deviceClassMappings": [_mapping(mapping) for mapping in resources.device_class_mappings],
     }
     return stanzas
+
+
+def _mapping(mapping: DeviceClassMapping) -> Document:
+    """In Kueue's own spelling, with its selectors known to compile."""
+    sources = []
+    for index, source in enumerate(mapping.sources):
+        place = f"resources.deviceClassMappings[{mapping.name}].sources[{index}]"
+        measures = (("counter", source.counter), ("capacity", source.capacity))
+        sources += [{kind: _measure(measure, f"{place}.{kind}")} for kind, measure in measures if measure is not None]
+    return {"name": mapping.name, "deviceClassNames": list(mapping.device_class_names), "sources": sources}
+
+
+def _measure(measure: DeviceMeasure, place: str) -> Document:
+    expression = measure.device_selector.cel.expression
+    try:
+        selectors_of_devices.compiled(expression)
+    except SelectorError as error:
+        raise ConfigurationError(f"{place}.deviceSelector.cel.expression: {expression!r}: {error}") from None
+    selector = {"cel": {"expression": expression}}
+    return {"name": measure.name, "driver": measure.driver, "deviceSelector": selector}
 
 
 def _rules(

@@ -35,12 +35,13 @@ async def is_served(client: Client, resource: ResourceType) -> bool:
 async def until_served(client: Client, resource: ResourceType, clock: Clock) -> None:
     """Return once the kind is there."""
     wait = FIRST_WAIT
-    while not await _is_served_now(client, resource):
+    while not await is_served_now(client, resource):
         await clock.sleep(wait)
         wait = min(wait * 2, LONGEST_WAIT)
 
 
-async def _is_served_now(client: Client, resource: ResourceType) -> bool:
+async def is_served_now(client: Client, resource: ResourceType) -> bool:
+    """False also where the server does not say."""
     try:
         return await is_served(client, resource)
     except (ConnectionError, OSError, ServerError):

@@ -32,6 +32,8 @@ async def read(client: Client, policy: Policy, now: datetime) -> tuple[ClusterSt
     """The state, and a line for each object that it could not take. Raises LiveStateError, ConnectionError."""
     state = ClusterState(policy)
     problems: list[str] = []
+    for resource in intake.DEVICES if policy.devices.enabled else ():
+        problems += await _take_in(client, resource, state, now)
     for resource in intake.FOLLOWED:
         if resource not in (*_LAST, kinds.WORKLOAD_PRIORITY_CLASSES):
             problems += await _take_in(client, resource, state, now)
@@ -44,7 +46,7 @@ async def read(client: Client, policy: Policy, now: datetime) -> tuple[ClusterSt
 
 async def _take_in(client: Client, resource: ResourceType, state: ClusterState, now: datetime) -> list[str]:
     problems = []
-    decode = intake.decoder(intake.FOLLOWED[resource].type)
+    decode = intake.decoder(intake.followed(resource).type)
     for raw in await _list(client, resource):
         try:
             story_objects.put_view(state, resource.kind, decode(raw), now)

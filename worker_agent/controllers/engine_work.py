@@ -50,6 +50,9 @@ _NOUNS: Final[dict[ResourceType, str]] = {
     kinds.RUNTIME_CLASSES: "runtime_class",
     kinds.NODES: "node",
     kinds.PODS: "pod",
+    kinds.RESOURCE_CLAIM_TEMPLATES: "resource_claim_template",
+    kinds.DEVICE_CLASSES: "device_class",
+    kinds.RESOURCE_SLICES: "resource_slice",
 }
 """What ClusterState calls each kind in ``put_...`` and ``delete_...``."""
 

@@ -14,6 +14,7 @@ from worker_agent.api import resource_type as kinds
 from worker_agent.api.admission_check import AdmissionCheck
 from worker_agent.api.cluster_queue import ClusterQueue
 from worker_agent.api.cohort import Cohort
+from worker_agent.api.device import DeviceClass, ResourceClaimTemplate, ResourceSlice
 from worker_agent.api.local_queue import LocalQueue
 from worker_agent.api.meta import Namespace
 from worker_agent.api.pod import LimitRange, Node, Pod, PriorityClass, RuntimeClass
@@ -60,16 +61,32 @@ FOLLOWED: Final[dict[ResourceType, Followed]] = {
 }
 """Every kind the agent follows beside the jobs. The engine hears of those in ``engine_work.KINDS``."""
 
+DEVICES: Final[dict[ResourceType, Followed]] = {
+    kinds.DEVICE_CLASSES: Followed(DeviceClass, Keep.DECODED),
+    kinds.RESOURCE_SLICES: Followed(ResourceSlice, Keep.DECODED),
+    kinds.RESOURCE_CLAIM_TEMPLATES: Followed(ResourceClaimTemplate, Keep.DECODED),
+}
+"""Followed as well where device claims count as quota and the server has them."""
+
 
 def decoder(type_: type[T]) -> Callable[[bytes], T]:
     return msgspec.json.Decoder(type_, strict=False).decode
 
 
+def followed(resource: ResourceType) -> Followed:
+    """How a kind of ``FOLLOWED`` or ``DEVICES`` is read."""
+    return FOLLOWED.get(resource) or DEVICES[resource]
+
+
+def informer(client: Client, resource: ResourceType) -> Informer[Any]:
+    """The informer of one kind of ``FOLLOWED`` or ``DEVICES``."""
+    how = followed(resource)
+    return Informer(client, resource, decoder(how.type), keep=how.keep)
+
+
 def informers(client: Client, jobs: Iterable[ResourceType] = ()) -> dict[ResourceType, Informer[Any]]:
     """One informer per kind of ``FOLLOWED`` and per job kind (as documents)."""
-    made: dict[ResourceType, Informer[Any]] = {
-        resource: Informer(client, resource, decoder(how.type), keep=how.keep) for resource, how in FOLLOWED.items()
-    }
+    made: dict[ResourceType, Informer[Any]] = {resource: informer(client, resource) for resource in FOLLOWED}
     for resource in jobs:
         made[resource] = Informer(client, resource, document, keep=Keep.DECODED)
     return made

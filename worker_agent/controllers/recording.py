@@ -129,8 +129,11 @@ def _clean_pod(pod: Document) -> None:
 
 
 def _clean_metadata(metadata: Document) -> None:
-    for foreign in ("finalizers", "ownerReferences"):
-        metadata.pop(foreign, None)
+    metadata.pop("finalizers", None)
+    # Variants belong to the Workload that owns them; who else owns what is nobody's business here.
+    owners = [owner for owner in metadata.pop("ownerReferences", None) or () if owner.get("kind") == WORKLOADS.kind]
+    if owners:
+        metadata["ownerReferences"] = owners
     kept = {name: text for name, text in (metadata.get("annotations") or {}).items() if _ours(name)}
     metadata.pop("annotations", None)
     if kept:

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
+from worker_agent.api import names
 from worker_agent.api.cluster_queue import ClusterQueue
 from worker_agent.api.document import Document
 from worker_agent.api.local_queue import LocalQueue
 from worker_agent.api.meta import Key, Namespace, Object
 from worker_agent.api.resource_type import CLUSTER_QUEUES, LOCAL_QUEUES, NAMESPACES, WORKLOADS
 from worker_agent.api.workload import Workload
+from worker_agent.controllers import intake
 from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.engine_thread import Engine
 from worker_agent.controllers.known_objects import KnownObjects
@@ -27,6 +30,11 @@ CLUSTER_QUEUE_INDEX = "cluster queue"
 
 NAMESPACE_INDEX = "namespace"
 
+CLAIMS_INDEX = "claims"
+"""All waiting Workloads that claim devices, under the empty value."""
+
+DEVICE_BATCH_SECONDS = 0.5
+
 
 def by_queue(workload: Workload) -> Iterable[str]:
     yield f"{workload.metadata.namespace}/{workload.spec.queue_name}"
@@ -39,6 +47,15 @@ def by_admission(workload: Workload) -> Iterable[str]:
 
 def by_namespace(item: Object) -> Iterable[str]:
     yield item.metadata.namespace
+
+
+def by_claims(workload: Workload) -> Iterable[str]:
+    if workload.is_true(names.QUOTA_RESERVED) or workload.is_true(names.FINISHED):
+        return
+    requeued = workload.condition(names.REQUEUED)
+    refused = requeued is not None and requeued.is_false and requeued.reason == names.INADMISSIBLE
+    if refused or any(b'"resourceClaims"' in bytes(pod_set.template) for pod_set in workload.spec.pod_sets):
+        yield ""
 
 
 def by_cluster_queue(queue: LocalQueue) -> Iterable[str]:
@@ -63,11 +80,15 @@ class WorkloadController:
         self._workloads.add_index(QUEUE_INDEX, by_queue)
         self._workloads.add_index(CLUSTER_QUEUE_INDEX, by_admission)
         self._workloads.add_index(NAMESPACE_INDEX, by_namespace)
+        self._workloads.add_index(CLAIMS_INDEX, by_claims)
         self._local_queues.add_index(CLUSTER_QUEUE_INDEX, by_cluster_queue)
         self._workloads.add_handler(self._workload_changed)
         self._local_queues.add_handler(self._local_queue_changed)
         self._cluster_queues.add_handler(self._cluster_queue_changed)
         known.informer(NAMESPACES).add_handler(self._namespace_changed)
+        for resource in intake.DEVICES:
+            if known.follows(resource):
+                known.informer(resource).add_handler(self._devices_changed)
 
     async def run(self) -> None:
         await self.controller.run()
@@ -100,6 +121,12 @@ class WorkloadController:
             for workload in self._workloads.by_index(NAMESPACE_INDEX, event.key.name):
                 self.controller.enqueue(workload.metadata.key)
 
+    def _devices_changed(self, event: Event[Any]) -> None:
+        """What is said of claims that cannot be served may have changed. Drivers publish often: it can wait."""
+        for workload in self._workloads.by_index(CLAIMS_INDEX, ""):
+            if event.key.namespace in ("", workload.metadata.namespace):
+                self.controller.enqueue(workload.metadata.key, DEVICE_BATCH_SECONDS)
+
     async def _reconcile(self, key: Key) -> float | None:
         workload = self._known.document(WORKLOADS, key)
         if workload is None:
@@ -127,6 +154,7 @@ class WorkloadController:
             cluster_queue_active=facts.active,
             obstacle=facts.obstacle,
             remembered_reason=facts.remembered,
+            refusal=facts.refusal,
             jitter=self._clock.random(),
         )
 

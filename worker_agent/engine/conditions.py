@@ -33,6 +33,11 @@ def phase(workload: Workload) -> Phase:
     return Phase.ADMITTED if workload.is_true(names.ADMITTED) else Phase.RESERVED
 
 
+def engine_phase(workload: Workload, policy: Policy) -> Phase:
+    """The same for queues and quota: a parent of variants mirrors the quota of one and holds none itself."""
+    return Phase.GONE if policy.concurrent_admission and is_variant_parent(workload) else phase(workload)
+
+
 def queueable(workload: Workload, policy: Policy) -> bool:
     """Whether it may wait in a queue at all (spec/engine 5.1)."""
     return (

@@ -15,6 +15,8 @@ import msgspec
 from worker_agent.api.meta import Quantity
 from worker_agent.api.pod import Container, PodSpec, decode_template
 from worker_agent.engine import limit_ranges, pod_requests
+from worker_agent.engine.devices import extended
+from worker_agent.engine.devices.inventory import DeviceInventory
 from worker_agent.engine.limit_ranges import LimitSummary
 from worker_agent.engine.pod_requests import PodRequests
 from worker_agent.engine.policy import Policy
@@ -26,7 +28,19 @@ _numbers = itertools.count()
 class PodShape:
     """Immutable. ``requests`` are one pod's, ``digest`` is equal for templates that no decision can tell apart."""
 
-    __slots__ = ("__weakref__", "digest", "flawless", "hashes", "number", "pod", "pod_requests", "requests", "spec")
+    __slots__ = (
+        "__weakref__",
+        "claims",
+        "digest",
+        "extended",
+        "flawless",
+        "hashes",
+        "number",
+        "pod",
+        "pod_requests",
+        "requests",
+        "spec",
+    )
 
     def __init__(self, spec: PodSpec, pod: PodRequests, requests: Requests, limits: LimitSummary) -> None:
         self.spec = spec
@@ -39,16 +53,32 @@ class PodShape:
         """Tells this shape from all others that ever were."""
         self.hashes: dict[tuple[int, str, int, int | None], str] = {}
         """Scheduling hashes of workloads of one pod set of this shape, as far as they were asked for."""
+        self.claims = bool(spec.resource_claims)
+        """Whether the pod claims devices."""
+        self.extended = extended.asked_for(spec)
+        """Extended resources it asks for: a DeviceClass may stand for them."""
         self.flawless = not limit_ranges.above_limits(pod, "") and not limits.violations(pod, "")
+
+    def with_requests(self, requests: Requests) -> "PodShape":
+        """The same pod, charged otherwise."""
+        other = object.__new__(PodShape)
+        for name in ("spec", "pod", "pod_requests", "digest", "claims", "extended", "flawless"):
+            setattr(other, name, getattr(self, name))
+        other.requests, other.number, other.hashes = requests, next(_numbers), {}
+        return other
 
 
 @dataclass(slots=True)
 class ShapeSource:
-    """Makes shapes. ``version`` grows with every LimitRange or RuntimeClass change: old shapes are left alone."""
+    """Makes shapes. ``version`` grows with every LimitRange or RuntimeClass change: old shapes are left alone.
+
+    ``devices`` is what claims of devices are resolved with.
+    """
 
     policy: Policy
     limits: dict[str, LimitSummary] = field(default_factory=dict)
     overheads: dict[str, Mapping[str, Quantity]] = field(default_factory=dict)
+    devices: DeviceInventory = field(default_factory=DeviceInventory)
     version: int = 0
     _known: WeakValueDictionary[tuple[Any, ...], PodShape] = field(default_factory=WeakValueDictionary)
     _written: WeakValueDictionary[tuple[Any, ...], PodShape] = field(default_factory=WeakValueDictionary)

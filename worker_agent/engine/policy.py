@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from worker_agent.api.document import get
 from worker_agent.engine import feature_gates
+from worker_agent.engine.devices.mappings import DEFAULT_DEVICE_RULES, DeviceRules, read_device_rules
 from worker_agent.engine.tas.rules import DEFAULT_TOPOLOGY_RULES, TopologyRules, read_topology_rules
 from worker_agent.engine.transformations import Transformation, read_transformations
 from worker_agent.engine.usage_history_rules import UsageRules, read_usage_rules
@@ -52,6 +53,9 @@ class Policy:
     ignore_undeclared: bool = False
     exclude_resource_prefixes: tuple[str, ...] = ()
     transformations: Mapping[str, Transformation] = field(default_factory=dict)
+
+    devices: DeviceRules = DEFAULT_DEVICE_RULES
+    """How claims of devices are charged."""
 
     @property
     def preemption_gates(self) -> bool:
@@ -103,4 +107,5 @@ def resolve(gates: Mapping[str, bool], configuration: Mapping[str, Any] | None =
         and get(settings, "resources.quotaCheckStrategy", "") == "IgnoreUndeclared",
         exclude_resource_prefixes=tuple(get(settings, "resources.excludeResourcePrefixes", ())),
         transformations=read_transformations(get(settings, "resources.transformations", ())),
+        devices=read_device_rules(on, get(settings, "resources.deviceClassMappings", ())),
     )

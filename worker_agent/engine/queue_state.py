@@ -30,6 +30,7 @@ from worker_agent.engine.tas import node_facts
 from worker_agent.engine.tas.topology_room import TopologyRoom
 from worker_agent.engine.trial import Journal
 from worker_agent.engine.usage_history_book import UsageBook
+from worker_agent.engine.variants import is_variant
 from worker_agent.engine.wakeups import Wakeups
 from worker_agent.engine.workload_info import WorkloadRow
 
@@ -62,11 +63,20 @@ class QueueState:
         return self._activities.get(name, activity.NOT_FOUND)
 
     def pending_queue_of(self, row: WorkloadRow) -> PendingQueue | None:
-        """Where the workload may wait now; None while its LocalQueue is missing or stopped, or leads nowhere."""
+        """Where the workload may wait now; None while its LocalQueue is missing or stopped, or leads nowhere.
+
+        Where a queue tries all flavors at once only variants wait; anything else is about to become a parent.
+        """
         queue = self.local_queues.get(row.queue)
         if queue is None or queue.stopped:
             return None
+        if self.policy.concurrent_admission and self._parents_only(queue.cluster_queue) and not is_variant(row):
+            return None
         return self.pending.get(queue.cluster_queue)
+
+    def _parents_only(self, name: str) -> bool:
+        found = self.cluster_queues.get(name)
+        return found is not None and found.view.spec.concurrent_admission_policy is not None
 
     @property
     def usage_of_local_queues(self) -> UsageOf | None:
@@ -94,6 +104,14 @@ class QueueState:
         """None when there is no such namespace."""
         found = self.catalog.namespaces.get(namespace)
         return None if found is None else found.metadata.labels or {}
+
+    def _eviction_shows(self, key: Key, old: WorkloadRow | None) -> None:
+        if old is None or not old.assumed:
+            self.evicting.pop(key, None)
+
+    def _drop_penalty(self, row: WorkloadRow) -> None:
+        if self.usage_book is not None:
+            self.usage_book.drop(row)
 
     def _note_queue_of(self, row: WorkloadRow) -> None:
         queue = self.local_queues.get(row.queue)

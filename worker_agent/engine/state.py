@@ -17,13 +17,13 @@ from worker_agent.api.document import Document
 from worker_agent.api.local_queue import LocalQueue
 from worker_agent.api.meta import Key
 from worker_agent.api.workload import Admission, Workload
-from worker_agent.engine import cluster_queue, conditions, quota, variants, view, workload_info
+from worker_agent.engine import cluster_queue, conditions, quota, view, workload_info
 from worker_agent.engine.cluster_queue import ClusterQueueRow, LocalQueueRow
 from worker_agent.engine.conditions import Phase
+from worker_agent.engine.device_state import DeviceState
 from worker_agent.engine.head import Head
 from worker_agent.engine.pending import PendingQueue
 from worker_agent.engine.policy import Policy
-from worker_agent.engine.queue_state import QueueState
 from worker_agent.engine.requeue_reason import RequeueReason
 from worker_agent.engine.tas.second_pass import SecondPass
 from worker_agent.engine.workload_info import PodSetRow, WorkloadRow
@@ -31,7 +31,7 @@ from worker_agent.engine.workload_info import PodSetRow, WorkloadRow
 _HOLDING = (Phase.RESERVED, Phase.ADMITTED)
 
 
-class ClusterState(QueueState):
+class ClusterState(DeviceState):
     """All of it. Methods that take ``now`` expect it not to go backwards."""
 
     def __init__(self, policy: Policy) -> None:
@@ -125,7 +125,7 @@ class ClusterState(QueueState):
         if old is not None and old.uid != workload.metadata.uid and old.observed:
             self.delete_workload(old.key, now)
             old = None
-        phase = self._phase(workload)
+        phase = conditions.engine_phase(workload, self.policy)
         if phase not in _HOLDING or conditions.is_evicted(workload):
             self._eviction_shows(workload.metadata.key, old)
         if phase == Phase.GONE:
@@ -142,12 +142,6 @@ class ClusterState(QueueState):
             self._to_queue(row, old)
         else:
             self._to_quota(row, old)
-
-    def _phase(self, workload: Workload) -> Phase:
-        """A parent mirrors the quota of its variant and holds none: it is not counted."""
-        if self.policy.concurrent_admission and conditions.is_variant_parent(workload):
-            return Phase.GONE
-        return conditions.phase(workload)
 
     def delete_workload(self, key: Key, now: datetime) -> None:
         self._clock = timestamps.micros(now)
@@ -195,10 +189,6 @@ class ClusterState(QueueState):
         """The victim of a plan: no other plan evicts it again until its object shows what became of it."""
         self.evicting[key] = self.rows[key].uid
 
-    def _eviction_shows(self, key: Key, old: WorkloadRow | None) -> None:
-        if old is None or not old.assumed:
-            self.evicting.pop(key, None)
-
     def _remove(self, row: WorkloadRow) -> None:
         self.second_pass.drop(row.key)
         self.evicting.pop(row.key, None)
@@ -207,15 +197,14 @@ class ClusterState(QueueState):
         if row.phase in _HOLDING:
             self._release(row)
         self._unlist(row)
+        self.claimants.pop(row.key, None)
         del self.rows[row.key]
         self._note_queue_of(row)
 
-    def _drop_penalty(self, row: WorkloadRow) -> None:
-        if self.usage_book is not None:
-            self.usage_book.drop(row)
-
     def _know(self, row: WorkloadRow) -> None:
         self.rows[row.key] = row
+        if row.claims_devices:
+            self.claimants[row.key] = None
         self._by_queue.setdefault(row.queue, {})[row.key] = None
 
     def _unlist(self, row: WorkloadRow) -> None:
@@ -230,18 +219,16 @@ class ClusterState(QueueState):
     def _offer(self, row: WorkloadRow) -> None:
         """Put a pending workload where it belongs, or take it out of its queue."""
         target = self.pending_queue_of(row) if row.may_queue else None
-        if target is not None and self.policy.concurrent_admission and self._becomes_parent(row, target.name):
-            target = None
         if row.queued_in and (target is None or target.name != row.queued_in):
             self._withdraw(row)
         if target is not None:
             self._changed.add(target.name)
             target.push(row, self._clock)
 
-    def _becomes_parent(self, row: WorkloadRow, queue: str) -> bool:
-        """Its queue tries all flavors at once: it is about to be marked, and its variants queue in its place."""
-        view = self.cluster_queues[queue].view
-        return view.spec.concurrent_admission_policy is not None and not variants.is_variant(row)
+    def reckon_anew(self, key: Key) -> None:
+        old = self.rows.get(key)
+        if old is not None and old.phase == Phase.PENDING:
+            self._to_queue(workload_info.build(old.workload, self.shapes), old)
 
     def _offer_all(self, queue: Key) -> None:
         for key in list(self._by_queue.get(queue, ())):

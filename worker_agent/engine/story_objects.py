@@ -13,6 +13,7 @@ from worker_agent.api import quantity
 from worker_agent.api.admission_check import AdmissionCheck
 from worker_agent.api.cluster_queue import ClusterQueue
 from worker_agent.api.cohort import Cohort
+from worker_agent.api.device import DeviceClass, ResourceClaimTemplate, ResourceSlice
 from worker_agent.api.document import Document
 from worker_agent.api.local_queue import LocalQueue
 from worker_agent.api.meta import Key, Namespace
@@ -40,6 +41,9 @@ _VIEWS: Final[dict[str, tuple[type[Any], str]]] = {
     "Cohort": (Cohort, "cohort"),
     "ClusterQueue": (ClusterQueue, "cluster_queue"),
     "LocalQueue": (LocalQueue, "local_queue"),
+    "DeviceClass": (DeviceClass, "device_class"),
+    "ResourceSlice": (ResourceSlice, "resource_slice"),
+    "ResourceClaimTemplate": (ResourceClaimTemplate, "resource_claim_template"),
 }
 """Kind -> view and what ClusterState calls it, in the order of loading. Workloads come last."""
 
@@ -48,7 +52,7 @@ KINDS: Final = (*_VIEWS, WORKLOAD)
 IGNORED: Final = frozenset({"WorkloadPriorityClass"})
 """Kinds that may stand in a scenario and that the engine does not read."""
 
-_NAMESPACED: Final = frozenset({WORKLOAD, "LocalQueue", "LimitRange", "Pod"})
+_NAMESPACED: Final = frozenset({WORKLOAD, "LocalQueue", "LimitRange", "Pod", "ResourceClaimTemplate"})
 _ORDER: Final = {kind: place for place, kind in enumerate(_VIEWS)}
 
 

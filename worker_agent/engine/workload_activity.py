@@ -59,11 +59,18 @@ def check_delay(turn: Turn) -> bool:
 def device_claims(turn: Turn) -> bool:
     """Claims that cannot be served keep a pending Workload out of the queue."""
     refusal = turn.view.refusal
-    if refusal is None or not turn.pending:
+    if not turn.pending or turn.draft.reason(names.QUOTA_RESERVED) == names.ON_HOLD:
+        return False
+    if refusal is None:
+        if turn.draft.is_false(names.REQUEUED) and turn.draft.reason(names.REQUEUED) == names.INADMISSIBLE:
+            # They can be served now: what was told about them is no longer true, and it may queue.
+            turn.draft.remove([names.REQUEUED, names.QUOTA_RESERVED])
         return False
     reason = turn.reason(names.MISCONFIGURED, names.INADMISSIBLE)
     reservation.withhold(turn.draft, reason, refusal.message, turn.rules.observability)
     turn.draft.set(names.REQUEUED, False, names.INADMISSIBLE, refusal.requeued_message or refusal.message)
+    if refusal.retry:
+        turn.error = refusal.message
     return True
 
 

@@ -15,6 +15,8 @@ from worker_agent.api.meta import Key
 from worker_agent.api.workload import Admission, PodSet, PodSetAssignment, PodSetTopologyRequest, Workload
 from worker_agent.engine import conditions, resources
 from worker_agent.engine.conditions import Phase
+from worker_agent.engine.devices import resolution
+from worker_agent.engine.devices.resolution import Refusal
 from worker_agent.engine.pod_shape import PodShape, ShapeSource
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.resources import Amounts, Requests
@@ -83,6 +85,7 @@ class WorkloadRow:
 
     __slots__ = (
         "assumed",
+        "claims_devices",
         "created",
         "evicted",
         "hash",
@@ -97,6 +100,7 @@ class WorkloadRow:
         "problem",
         "queue",
         "queued_in",
+        "refusal",
         "reserved_at",
         "reserved_in",
         "scan",
@@ -136,6 +140,10 @@ class WorkloadRow:
         self.scan: ScanState | None = None
         self.shape_version = -1
         self.problem = ""
+        self.claims_devices = False
+        """Whether its totals depend on what is known of devices."""
+        self.refusal: Refusal | None = None
+        """Device claims that cannot be served."""
 
 
 def effective_priority(workload: Workload, policy: Policy) -> int:
@@ -170,6 +178,8 @@ def build(workload: Workload, source: ShapeSource) -> WorkloadRow:
     try:
         shapes = [source.shape(pod_set.template, row.key.namespace) for pod_set in workload.spec.pod_sets]
         reclaimed = _reclaimed(workload, source.policy)
+        if row.phase == Phase.PENDING and any(shape.claims or shape.extended for shape in shapes):
+            shapes = _with_devices(row, shapes, source)
         row.pod_sets = tuple(
             PodSetRow(pod_set, shape, max(0, pod_set.count - reclaimed.get(pod_set.name, 0)))
             for pod_set, shape in zip(workload.spec.pod_sets, shapes, strict=True)
@@ -183,6 +193,22 @@ def build(workload: Workload, source: ShapeSource) -> WorkloadRow:
     if row.phase == Phase.PENDING and source.policy.equivalence_hashing:
         row.hash = scheduling_hash(row, source.policy)
     return row
+
+
+def _with_devices(row: WorkloadRow, shapes: list[PodShape], source: ShapeSource) -> list[PodShape]:
+    """Device claims in the place of what they are charged as; a row whose claims are refused may not queue."""
+    rules, inventory = source.policy.devices, source.devices
+    claims = any(shape.claims for shape in shapes) and (rules.enabled or rules.reject)
+    served = rules.enabled and rules.extended_resources
+    row.claims_devices = claims or served
+    if not claims and not (served and any(inventory.serving(name) for shape in shapes for name in shape.extended)):
+        return shapes
+    named = [(pod_set.name, shape.spec) for pod_set, shape in zip(row.workload.spec.pod_sets, shapes, strict=True)]
+    found = resolution.resolve(row.key.namespace, named, inventory, rules)
+    if isinstance(found, Refusal):
+        row.refusal, row.may_queue = found, False
+        return shapes
+    return [shape.with_requests(devices.applied(shape.requests)) for shape, devices in zip(shapes, found, strict=True)]
 
 
 def _reclaimed(workload: Workload, policy: Policy) -> dict[str, int]:

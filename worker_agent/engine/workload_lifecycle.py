@@ -25,6 +25,7 @@ from worker_agent.engine.intents import (
     PatchObject,
     RemoveFinalizer,
     RequeueAfter,
+    RetryWithError,
     Write,
 )
 from worker_agent.engine.workload_turn import LifecycleRules, Turn, WorkloadView
@@ -81,11 +82,11 @@ def settle(view: WorkloadView, rules: LifecycleRules, now: datetime) -> list[Int
         writes = [intent for intent in intents if isinstance(intent, ApplyStatus | PatchObject | RemoveFinalizer)]
         if any(isinstance(write, PatchObject) for write in writes) and _has_status(settled):
             return [*settled, RequeueAfter(0.0)]
-        rest = [intent for intent in intents if not isinstance(intent, RequeueAfter)]
+        rest = [intent for intent in intents if not isinstance(intent, RequeueAfter | RetryWithError)]
         settled.extend(rest)
         document = _after(view.workload, writes, now)
         if document is None or document is view.workload or any(isinstance(i, DeleteObject) for i in rest):
-            return [*settled, *(intent for intent in intents if isinstance(intent, RequeueAfter))]
+            return [*settled, *(i for i in intents if isinstance(i, RequeueAfter | RetryWithError))]
         view = replace(view, workload=document)
     raise RuntimeError(f"workload {workload_status.key_of(view.workload)}: decisions do not come to rest")
 

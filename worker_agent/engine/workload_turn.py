@@ -15,6 +15,7 @@ from worker_agent.api.local_queue import LocalQueue
 from worker_agent.api.meta import Key
 from worker_agent.api.resource_type import WORKLOADS
 from worker_agent.engine import workload_status
+from worker_agent.engine.devices.resolution import Refusal
 from worker_agent.engine.intents import (
     WORKLOAD_CONTROLLER_MANAGER,
     DeleteObject,
@@ -23,6 +24,7 @@ from worker_agent.engine.intents import (
     RecordEvent,
     RemoveFinalizer,
     RequeueAfter,
+    RetryWithError,
 )
 from worker_agent.engine.pods_ready import PodsReadyRules
 from worker_agent.engine.reservation import Observability
@@ -46,15 +48,6 @@ class LifecycleRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
-    """Device claims that cannot be served: why the Workload may not be queued (spec/engine 3.7)."""
-
-    message: str
-    requeued_message: str = ""
-    retry: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadView:
     """One Workload and the queues it stands in, as known at one moment. All facts, no decisions.
 
@@ -72,6 +65,7 @@ class WorkloadView:
     remembered_reason: str = ""
     """Reason of an equal Workload that failed recently (spec/engine 5.6)."""
     refusal: Refusal | None = None
+    """Device claims that cannot be served (spec/engine 3.7)."""
     jitter: float = 0.0
     """Random in [0, 1), for back-off."""
 
@@ -97,6 +91,8 @@ class Turn:
     before: list[Intent] = field(default_factory=list)
     after: list[Intent] = field(default_factory=list)
     requeue: float | None = None
+    error: str = ""
+    """Why the turn is to be repeated soon."""
 
     def __post_init__(self) -> None:
         self.draft = StatusDraft(self.view.workload, self.now)
@@ -179,4 +175,6 @@ class Turn:
         done.extend(self.after)
         if self.requeue is not None:
             done.append(RequeueAfter(self.requeue))
+        if self.error:
+            done.append(RetryWithError(self.error))
         return done

@@ -1,22 +1,7 @@
-"""The CEL engine alone. Its package also loads a command line with its terminal toolkit, half a second that every
-embedded server would pay at its start."""
+"""The CEL engine, loaded with the server: every CRD has rules."""
 
-from importlib.machinery import PathFinder
-from importlib.util import find_spec, module_from_spec
 from typing import Any, Final
 
+from worker_agent.api.cel_engine import engine
 
-def _load() -> Any:
-    package = find_spec("cel")
-    if package is None or package.submodule_search_locations is None:
-        raise ImportError("the package common-expression-language is not installed")
-    extension = PathFinder.find_spec("cel", list(package.submodule_search_locations))
-    if extension is None or extension.loader is None:
-        raise ImportError("the package common-expression-language has no compiled engine for this Python")
-    module = module_from_spec(extension)
-    extension.loader.exec_module(module)
-    return module
-
-
-cel: Final[Any] = _load()
-"""``compile``, ``Context``, ``OptionalValue`` and the rest, as the package itself exports them."""
+cel: Final[Any] = engine()

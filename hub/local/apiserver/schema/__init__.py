@@ -5,7 +5,7 @@ task:
 
 - coming in: ``pruning``, ``defaulting``; for built-in kinds ``go_decoding`` and ``type_defaults``
 - refusing: ``structural_validation`` with ``formats`` and ``go_patterns``, ``list_types``, ``cel_rules`` with
-  ``cel_functions``, ``object_meta`` and ``name_rules``; for built-in kinds ``builtin_validation``, ``pod_validation``,
+  ``object_meta`` and ``name_rules``; for built-in kinds ``builtin_validation``, ``pod_validation``,
   ``job_validation`` and what they name; ``field_errors`` holds the words, ``write_warnings`` what is only warned of
 - patching: ``json_merge``, ``json_patch``, ``strategic_merge``
 - owning: ``field_set``, ``typed_values``, ``typed_comparison``, ``typed_check``, ``managed_fields``,

@@ -11,9 +11,10 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from hub.local.apiserver.cel_engine import cel
-from hub.local.apiserver.schema import cel_functions, field_errors, structural_validation
+from hub.local.apiserver.schema import field_errors, structural_validation
 from hub.local.apiserver.schema.field_errors import OMITTED, FieldError
 from hub.local.apiserver.schema.node import MISSING, Node
+from worker_agent.api import cel_functions
 
 TEXTS: Final = re.compile(r"""r?"(?:[^"\\]|\\.)*"|r?'(?:[^'\\]|\\.)*'""")
 CHAINS: Final = re.compile(r"(?<![\w.])(self|oldSelf)\b((?:\s*\.\s*[A-Za-z_]\w*)*)(\s*\()?")

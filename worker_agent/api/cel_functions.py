@@ -1,7 +1,7 @@
-"""Kubernetes' CEL functions that the CEL library does not bring: strings, lists, quantities, addresses, URLs.
+"""Kubernetes' CEL functions that the CEL library does not bring: strings, lists, quantities, versions, addresses, URLs.
 
-The library hands over and takes back plain values only, so a quantity, an IP, a CIDR or a URL travels as a map with
-one private key. A method's receiver is the first argument.
+The library hands over and takes back plain values only, so a quantity, a version, an IP, a CIDR or a URL travels
+as a map with one private key. A method's receiver is the first argument.
 """
 
 import ipaddress
@@ -15,9 +15,13 @@ from urllib.parse import parse_qs, urlsplit
 from worker_agent.api import quantity
 
 QUANTITY: Final = "__quantity__"
+SEMVER: Final = "__semver__"
 IP: Final = "__ip__"
 CIDR: Final = "__cidr__"
 URL: Final = "__url__"
+
+
+VERSION: Final = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?")
 
 
 def _checks(function: Callable[[Any], Any]) -> Callable[[Any], bool]:
@@ -33,7 +37,8 @@ def _checks(function: Callable[[Any], Any]) -> Callable[[Any], bool]:
     return check
 
 
-def _quantity(text: str) -> dict[str, str]:
+def as_quantity(text: str) -> dict[str, str]:
+    """A quantity as its own kind of value. Raises quantity.QuantityError."""
     return _as_quantity(Fraction(quantity.parse(text)))
 
 
@@ -46,8 +51,27 @@ def _amount(value: Any) -> Fraction:
 
 
 def _compare(left: Any, right: Any) -> int:
+    if isinstance(left, Mapping) and SEMVER in left:
+        mine, other = _precedence(left), _precedence(right)
+        return (mine > other) - (mine < other)
     first, second = _amount(left), _amount(right)
     return (first > second) - (first < second)
+
+
+def semver(text: str) -> dict[str, str]:
+    """A version as its own kind of value. Raises ValueError."""
+    if VERSION.fullmatch(text) is None:
+        raise ValueError(f"{text!r} is no semantic version")
+    return {SEMVER: text}
+
+
+def _precedence(version: Mapping[str, str]) -> tuple[Any, ...]:
+    """Orders versions as semver.org 11 does: a pre-release before its release, numbers before words."""
+    match = VERSION.fullmatch(version[SEMVER])
+    assert match is not None
+    words = match[4].split(".") if match[4] else []
+    before = tuple((0, int(word), "") if word.isdigit() else (1, 0, word) for word in words)
+    return (int(match[1]), int(match[2]), int(match[3]), not words, before)
 
 
 def _ip(text: str) -> dict[str, str]:
@@ -155,8 +179,8 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "sum": lambda values: sum(values) if values else 0,
     "min": min,
     "max": max,
-    "quantity": _quantity,
-    "isQuantity": _checks(_quantity),
+    "quantity": as_quantity,
+    "isQuantity": _checks(as_quantity),
     "isInteger": lambda value: _amount(value).denominator == 1 and abs(_amount(value)) < 2**63,
     "asInteger": lambda value: int(_amount(value)),
     "asApproximateFloat": lambda value: float(_amount(value)),
@@ -166,6 +190,8 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "compareTo": _compare,
     "isGreaterThan": lambda left, right: _compare(left, right) > 0,
     "isLessThan": lambda left, right: _compare(left, right) < 0,
+    "semver": semver,
+    "isSemver": _checks(semver),
     "ip": _ip,
     "isIP": _checks(_ip),
     "cidr": _cidr,
