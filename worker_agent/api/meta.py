@@ -15,7 +15,7 @@ Quantity = str | int | float
 """A Kubernetes quantity as it stands in JSON: a string such as "500m", or a bare number."""
 
 
-class View(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
+class View(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True, gc=False):
     """Base of every typed view: camelCase on the wire, absent fields take their defaults."""
 
     schema: ClassVar[Field] = Field()

@@ -8,7 +8,7 @@ import gc
 from worker_agent.app.agent import Agent
 
 COLLECT_SECONDS = 60.0
-THRESHOLDS = (20_000, 20, 1_000_000)
+THRESHOLDS = (100_000, 20, 1_000_000)
 """Young objects are collected as ever; the oldest generation never by itself."""
 
 

@@ -6,6 +6,7 @@ from worker_agent.api import names
 from worker_agent.api.meta import Key
 from worker_agent.engine import admission, conditions, nomination, quota, resources, slice_replacement, variants
 from worker_agent.engine.assignment import Assignment
+from worker_agent.engine.claims import Claims
 from worker_agent.engine.cluster_queue import ClusterQueueRow
 from worker_agent.engine.flavors import FlavorRequest
 from worker_agent.engine.modes import Mode
@@ -39,7 +40,7 @@ class Processing:
         self._policy = policy
         self._search = search
         self._now = now
-        self._claimed: dict[Key, WorkloadRow] = {}
+        self._claims = Claims()
         self._attempts: list[Key] = []
         self._steps: list[Step] = []
         self._skips: dict[str, int] = {}
@@ -60,7 +61,7 @@ class Processing:
 
     def _current(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> Assignment:
         """The assignment as it is after what earlier entries took."""
-        if self._policy.recompute_overlapping_targets and self._overlaps(entry.targets):
+        if self._policy.recompute_overlapping_targets and self._claims.overlap(entry.targets):
             return self._recompute_without_claimed(entry, queue, assignment)
         if self._lost_its_nodes(entry, queue, assignment):
             return self._recompute(entry, queue, assignment)
@@ -80,7 +81,7 @@ class Processing:
             entry.scan = None
             entry.refuse(OVERLAP_DEFERRED, names.WAITING_FOR_PREEMPTED_WORKLOADS, RequeueReason.PENDING_PREEMPTION)
             self._use(entry, queue, assignment, assignment.usage)
-        elif self._overlaps(entry.targets):
+        elif self._claims.overlap(entry.targets):
             self._skip(entry, OVERLAP, preemptor=True)
         elif not self._fits(entry, queue, assignment):
             self._skip(entry, NO_LONGER_FITS, preemptor=assignment.mode is Mode.PREEMPT)
@@ -101,9 +102,6 @@ class Processing:
 
     # -- questions -------------------------------------------------------------------------------------------------
 
-    def _overlaps(self, targets: list[Target]) -> bool:
-        return any(target.row.key in self._claimed for target in targets)
-
     def _gated(self, row: WorkloadRow) -> bool:
         return self._policy.preemption_gates and conditions.closed_preemption_gate(row.workload)
 
@@ -112,10 +110,11 @@ class Processing:
 
     def _fits(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> bool:
         """On the state as it would be without this entry's and all earlier victims."""
-        if not self._claimed and not entry.targets:
+        gone = self._claims.beside(queue, entry.targets, everywhere=_takes_places(assignment))
+        if not gone:
             return self._fits_now(entry, queue, assignment)
         with self._state.trial():
-            self._remove((*self._claimed.values(), *(target.row for target in entry.targets)))
+            self._remove(gone)
             return self._fits_now(entry, queue, assignment)
 
     def _fits_now(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> bool:
@@ -125,16 +124,20 @@ class Processing:
 
     def _lost_its_nodes(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> bool:
         """Quota would do, but another entry took the nodes."""
-        if not self._policy.recompute_topology or all(p.topology is None for p in assignment.pod_sets):
+        if not self._policy.recompute_topology or not _takes_places(assignment):
             return False
         with self._state.trial():
-            self._remove((*self._claimed.values(), *(target.row for target in entry.targets)))
+            self._remove(self._claims.beside(queue, entry.targets, everywhere=True))
             return quota.fits(queue.node, assignment.usage) and not self._search.placement.fits(
                 self._preemptor(entry, queue), assignment
             )
 
+    def _may_be_placed(self, queue: ClusterQueueRow) -> bool:
+        flavors = self._state.catalog.flavors
+        return any(name in flavors and flavors[name].topology for name in queue.flavors)
+
     def _remove(self, rows: Iterable[WorkloadRow]) -> None:
-        for row in {row.key: row for row in rows}.values():
+        for row in rows:
             self._state.remove_reservation(row)
 
     # -- recomputation ---------------------------------------------------------------------------------------------
@@ -142,7 +145,7 @@ class Processing:
     def _recompute_without_claimed(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> Assignment:
         """Another entry claimed some of the victims: what would do once those are gone?"""
         with self._state.trial():
-            self._remove(self._claimed.values())
+            self._remove(self._claims.beside(queue, [], everywhere=self._may_be_placed(queue)))
             found = self._recompute(entry, queue, assignment)
         if found.mode is Mode.FIT:
             found.mode = Mode.DEFERRED_FIT
@@ -150,7 +153,7 @@ class Processing:
         return found
 
     def _count_recomputation(self, queue: str, found: Assignment, targets: list[Target]) -> None:
-        result = "new_targets" if targets and not self._overlaps(targets) else "skipped"
+        result = "new_targets" if targets and not self._claims.overlap(targets) else "skipped"
         if found.mode is Mode.DEFERRED_FIT:
             result = "deferred_fit"
         counts = self._recomputations.setdefault(queue, {})
@@ -191,8 +194,8 @@ class Processing:
             entry.scan = None
 
     def _take_room(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> None:
-        for target in entry.targets:
-            self._claimed[target.row.key] = target.row
+        if entry.targets:
+            self._claims.add(queue, entry.targets)
         self._use(entry, queue, assignment, assignment.usage)
         if assignment.mode is Mode.PREEMPT:
             self._preempt(entry, queue)
@@ -279,6 +282,11 @@ class Processing:
         reason = entry.reason if self._policy.observability else _legacy_reason(entry)
         self._state.requeue(row, entry.requeue, reason)
         return Requeue(row.key, entry.queue_name, entry.outcome, entry.requeue, reason, entry.message, requests)
+
+
+def _takes_places(assignment: Assignment) -> bool:
+    """Whether a topology places any of its pods."""
+    return any(pod_set.topology is not None for pod_set in assignment.pod_sets)
 
 
 def _legacy_reason(entry: Entry) -> str:
