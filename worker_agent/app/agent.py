@@ -205,7 +205,7 @@ class Agent:
         )
         for controller in (self.queues.cluster_queues, self.queues.local_queues, self.queues.cohorts):
             self.add(controller.run)
-        for gated in gated_controllers.controllers(configuration, self.known, self.applier, self.clock):
+        for gated in gated_controllers.controllers(configuration, self.known, self.applier, self.metrics, self.clock):
             self.add(gated.run)
         for worker in topology_work.controllers(
             configuration, self.known, self.client, self.applier, self.metrics, self.clock

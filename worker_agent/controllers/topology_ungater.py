@@ -4,35 +4,28 @@
 given out twice.
 """
 
-import asyncio
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Iterable
 from typing import Final
 
 from worker_agent.api import names
-from worker_agent.api.document import Document, at
 from worker_agent.api.meta import Key
 from worker_agent.api.pod import Pod
 from worker_agent.api.resource_type import WORKLOADS
 from worker_agent.api.workload import Workload
 from worker_agent.controllers import topology_pods
-from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.known_objects import KnownObjects
+from worker_agent.controllers.pod_gates import PodGates
 from worker_agent.controllers.topology_pods import TopologyPods
 from worker_agent.engine import workload_status
 from worker_agent.engine.tas import pod_writes, ungating
-from worker_agent.engine.tas.ungating import Ungate, UngatingError
+from worker_agent.engine.tas.ungating import UngatingError
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.controller import Controller
-from worker_agent.kube.errors import NotFound, ReconcileError
+from worker_agent.kube.errors import ReconcileError
 from worker_agent.kube.informer import Event, Informer
-from worker_agent.metrics import AgentMetrics
 
 POD_BATCH_SECONDS: Final = 1.0
 """Pods of a job come in bursts: they are looked at together (spec/tas 17)."""
-
-AT_ONCE: Final = 16
-"""Patches under way for one Workload."""
 
 SLICE_INDEX: Final = "slice"
 _ENDED: Final = ("Succeeded", "Failed")
@@ -47,14 +40,10 @@ def by_slice(workload: Workload) -> Iterable[str]:
 class TopologyUngater:
     """Reconciles Workloads when they or their pods change."""
 
-    def __init__(
-        self, known: KnownObjects, pods: TopologyPods, applier: Applier, metrics: AgentMetrics, clock: Clock
-    ) -> None:
+    def __init__(self, known: KnownObjects, pods: TopologyPods, gates: PodGates, clock: Clock) -> None:
         self._known = known
         self._pods = pods
-        self._applier = applier
-        self._metrics = metrics
-        self._clock = clock
+        self._gates = gates
         self.controller: Controller[Key] = Controller("topology ungater", self._reconcile, workers=5, clock=clock)
         self._workloads: Informer[Workload] = known.informer(WORKLOADS)
         self._workloads.add_index(SLICE_INDEX, by_slice)
@@ -84,27 +73,8 @@ class TopologyUngater:
             steps = ungating.decide(workload, self._pods.of(workload))
         except UngatingError as error:
             raise ReconcileError(str(error)) from error
-        for first in range(0, len(steps), AT_ONCE):
-            await self._ungate(workload, steps[first : first + AT_ONCE])
+        await self._gates.remove(workload, [pod_writes.ungate(step) for step in steps])
         return None
-
-    async def _ungate(self, workload: Document, steps: Sequence[Ungate]) -> None:
-        """All patches are tried; raises the first refusal but that of a pod that is gone."""
-        writes = (self._applier.apply([pod_writes.ungate(step)]) for step in steps)
-        outcomes = await asyncio.gather(*writes, return_exceptions=True)
-        for outcome in outcomes:
-            if not isinstance(outcome, BaseException):
-                self._measure(workload, self._clock.now())
-        for outcome in outcomes:
-            if isinstance(outcome, BaseException) and not isinstance(outcome, NotFound):
-                raise outcome
-
-    def _measure(self, workload: Document, now: datetime) -> None:
-        admitted = workload_status.since(workload, names.ADMITTED)
-        group = at(workload, ("metadata", "annotations"), {}).get(names.IS_GROUP_WORKLOAD_ANNOTATION) == "true"
-        queue = at(workload, ("status", "admission", "clusterQueue"), "")
-        seconds = (now - admitted).total_seconds()
-        self._metrics.gate_removed(names.TOPOLOGY_SCHEDULING_GATE, queue, seconds, group=group)
 
 
 def _is_placed(workload: Workload) -> bool:

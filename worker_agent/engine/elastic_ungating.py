@@ -55,7 +55,7 @@ def decide(slices: Iterable[Document], pods: Sequence[Document], unobserved: Col
     """
     if unobserved:
         raise UngatingError("pending elastic ungate operations")
-    present = _present(slices)
+    present = present_slice(slices)
     if present is None:
         return []
     found: list[Ungate] = []
@@ -69,7 +69,7 @@ def decide(slices: Iterable[Document], pods: Sequence[Document], unobserved: Col
     return found
 
 
-def _present(slices: Iterable[Document]) -> Document | None:
+def present_slice(slices: Iterable[Document]) -> Document | None:
     """The newest slice with quota; None while it is not admitted: its checks may still be on their way."""
     live = [
         slice_
