@@ -8,16 +8,14 @@ import asyncio
 import os
 import ssl
 import tempfile
-import urllib.request
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from typing import Any
-from urllib.parse import urlsplit
 
 import aiohttp
 from yarl import URL
 
-from worker_agent.kube import official_client
+from worker_agent.kube import official_client, proxies
 from worker_agent.kube.clock import Clock, SystemClock
 from worker_agent.kube.kubeconfig import ClusterConfig, KubeconfigError
 from worker_agent.kube.transport import Request, Response, Transport
@@ -150,7 +148,7 @@ def _rest_client(config: ClusterConfig) -> Any:
             verify_ssl=not config.insecure_skip_tls_verify,
             tls_server_name=config.tls_server_name or None,
             connection_pool_maxsize=CONNECTIONS,
-            proxy=config.proxy_url or _environment_proxy(config.server),
+            proxy=config.proxy_url or proxies.from_environment(config.server),
             # With trust_env aiohttp reads environment and .netrc anew, in threads, for every single request.
             client_session_kwargs={"trust_env": False, "auto_decompress": True},
         )
@@ -163,14 +161,6 @@ def _rest_client(config: ClusterConfig) -> Any:
     if config.client_certificate and config.client_key:
         _load_pair(client.ssl_context, config)
     return client
-
-
-def _environment_proxy(server: str) -> str | None:
-    """The proxy that HTTPS_PROXY (or HTTP_PROXY) and NO_PROXY choose for this server; None: direct."""
-    parts = urlsplit(server)
-    if not parts.hostname or urllib.request.proxy_bypass(parts.hostname):
-        return None
-    return urllib.request.getproxies().get(parts.scheme)
 
 
 def _load_pair(context: ssl.SSLContext, config: ClusterConfig) -> None:

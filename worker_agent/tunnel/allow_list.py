@@ -1,0 +1,148 @@
+"""What the federation may do in this cluster: kinds, verbs, namespaces. Pure; a table, and one function that asks it.
+
+The rules name only what the hub's own code needs. Writing is allowed on Workloads and job kinds alone, in allowed
+namespaces alone, and only to objects that bear the hub's origin label (``objects`` looks at those).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import Final
+
+from worker_agent.api import names, resource_type
+from worker_agent.api.meta import Key
+from worker_agent.api.resource_type import ResourceType
+from worker_agent.tunnel.api_request import ApiRequest, Refused
+
+READ: Final = frozenset({"get", "list", "watch"})
+WRITE: Final = frozenset({"create", "update", "patch", "delete"})
+
+KNOWLEDGE: Final = (
+    resource_type.NAMESPACES,
+    resource_type.RESOURCE_FLAVORS,
+    resource_type.TOPOLOGIES,
+    resource_type.ADMISSION_CHECKS,
+    resource_type.COHORTS,
+    resource_type.CLUSTER_QUEUES,
+    resource_type.LOCAL_QUEUES,
+    resource_type.LIMIT_RANGES,
+    resource_type.RUNTIME_CLASSES,
+    resource_type.CLUSTER_CAPACITIES,
+    resource_type.WORKLOAD_PRIORITY_CLASSES,
+    resource_type.PRIORITY_CLASSES,
+)
+"""What a verdict rests on: read, never written."""
+
+ALWAYS_PROTECTED: Final = ("kube-*",)
+"""Namespaces that no setting opens."""
+
+
+class Ownership(StrEnum):
+    """What a rule asks of the objects themselves."""
+
+    ANY = "any"
+    WRITES_OURS = "writes are to objects of our origin"
+    OURS = "reads and writes are of objects of our origin"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """``subresources`` are allowed beside the object itself, with the verbs get, update and patch. ``only`` names the
+    objects that the rule is about, wherever they lie; None is every object of open namespaces."""
+
+    group: str
+    resource: str
+    verbs: frozenset[str]
+    ownership: Ownership = Ownership.ANY
+    namespaced: bool = True
+    subresources: frozenset[str] = frozenset()
+    only: frozenset[Key] | None = None
+
+    @property
+    def writes_are_checked(self) -> bool:
+        """Whether what is written must bear our origin."""
+        return self.ownership is not Ownership.ANY
+
+
+@dataclass(frozen=True, slots=True)
+class AllowList:
+    """``namespaces`` and ``protected`` are shell patterns; what is protected is not allowed, whatever else is said."""
+
+    origin: str
+    rules: tuple[Rule, ...]
+    namespaces: tuple[str, ...] = ("*",)
+    protected: tuple[str, ...] = ()
+
+    def allows_namespace(self, namespace: str) -> bool:
+        if any(fnmatchcase(namespace, pattern) for pattern in (*ALWAYS_PROTECTED, *self.protected)):
+            return False
+        return any(fnmatchcase(namespace, pattern) for pattern in self.namespaces)
+
+    def rule_for(self, request: ApiRequest) -> Rule:
+        """The rule that allows ``request``. Raises Refused, which says what would have been allowed."""
+        found = next((r for r in self.rules if (r.group, r.resource) == (request.group, request.resource)), None)
+        if found is None:
+            raise Refused("resource", f"{request.target} is not on the allow-list of this cluster's agent")
+        if request.subresource and request.subresource not in found.subresources:
+            raise Refused("resource", f"{request.target} is not on the allow-list of this cluster's agent")
+        verbs = found.verbs & {"get", "update", "patch"} if request.subresource else found.verbs
+        if request.verb not in verbs:
+            allowed = ", ".join(sorted(verbs))
+            raise Refused(
+                "verb", f"{request.verb} of {request.target} is not allowed by this cluster's agent: {allowed}"
+            )
+        if found.only is not None:
+            _check_named(request, found.only)
+            return found
+        self._check_namespace(request, found)
+        self._check_selector(request, found)
+        return found
+
+    def _check_namespace(self, request: ApiRequest, rule: Rule) -> None:
+        namespace = request.namespace if rule.namespaced else ""
+        if rule.resource == "namespaces" and not rule.group:
+            namespace = request.name
+        if namespace and not self.allows_namespace(namespace):
+            raise Refused("namespace", f"namespace {namespace} is not open to the federation in this cluster")
+        if rule.namespaced and not request.namespace and request.verb not in ("list", "watch"):
+            raise Refused("namespace", f"{request.verb} of {request.target} needs a namespace")
+        if not rule.namespaced and request.namespace:
+            raise Refused("path", f"{request.target} has no namespace")
+
+    def _check_selector(self, request: ApiRequest, rule: Rule) -> None:
+        """Lists of what may be read only where it is ours must say so: the API server then does the choosing."""
+        if rule.ownership is not Ownership.OURS or request.verb not in ("list", "watch"):
+            return
+        ours = f"{names.MULTIKUEUE_ORIGIN_LABEL}={self.origin}"
+        selector = request.query.get("labelSelector", "")
+        if selector != ours and not selector.startswith(f"{ours},"):
+            raise Refused("origin", f"{request.verb} of {request.target} needs the label selector {ours}")
+
+
+def _check_named(request: ApiRequest, only: frozenset[Key]) -> None:
+    """A create names its object in the body, which ``objects`` compares."""
+    if request.verb == "create":
+        allowed = any(key.namespace == request.namespace for key in only)
+    else:
+        allowed = Key(request.namespace, request.name) in only
+    if not allowed:
+        raise Refused("name", f"{request} is not one of the objects that this cluster's agent opens to the federation")
+
+
+def leases(named: Iterable[Key]) -> Rule:
+    """The leases by which the hub shows that it is alive: these and no other."""
+    kind = resource_type.LEASES
+    return Rule(kind.group, kind.plural, frozenset({"get", "create", "update", "patch"}), only=frozenset(named))
+
+
+def default_rules(kinds: Iterable[ResourceType]) -> tuple[Rule, ...]:
+    """What the hub needs for Workloads, these job kinds, and its knowledge."""
+    writable = READ | WRITE
+    workloads = resource_type.WORKLOADS
+    found = [
+        Rule(workloads.group, workloads.plural, writable, Ownership.WRITES_OURS, subresources=frozenset({"status"}))
+    ]
+    found += [Rule(kind.group, kind.plural, writable, Ownership.OURS) for kind in dict.fromkeys(kinds)]
+    found += [Rule(known.group, known.plural, READ, namespaced=known.namespaced) for known in KNOWLEDGE]
+    return tuple(found)
