@@ -41,6 +41,35 @@ class HubMetrics:
             registry=registry,
         )
 
+        self._tunnel_connected = Gauge(
+            "fedhub_tunnel_connected",
+            "Whether the worker's agent holds a connection to this replica.",
+            ("agent",),
+            registry=registry,
+        )
+        self._tunnel_requests = Counter(
+            "fedhub_tunnel_requests_total",
+            "Requests sent to a worker through its agent, by the answer's status, or failed.",
+            ("agent", "code"),
+            registry=registry,
+        )
+        self._tunnel_bytes = Counter(
+            "fedhub_tunnel_bytes_total",
+            "Bytes exchanged with agents that dial in.",
+            ("agent", "direction"),
+            registry=registry,
+        )
+
+    def tunnel(self, agent: str, connected: bool) -> None:
+        self._tunnel_connected.labels(agent).set(1 if connected else 0)
+
+    def tunnel_request(self, agent: str, outcome: str) -> None:
+        self._tunnel_requests.labels(agent, outcome).inc()
+
+    def tunnel_traffic(self, agent: str, sent: int, received: int) -> None:
+        self._tunnel_bytes.labels(agent, "sent").inc(sent)
+        self._tunnel_bytes.labels(agent, "received").inc(received)
+
     def dispatched(self, cluster_queue: str, cluster: str) -> None:
         self._dispatched.labels(cluster_queue, cluster, self.role).inc()
 

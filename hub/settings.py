@@ -4,11 +4,12 @@ Kueue's own ``multiKueue`` stanza keeps its meaning (origin, gcInterval, workerL
 """
 
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, model_validator
 
-from worker_agent.settings import AgentSettings, NonNegativeDuration, PositiveDuration, Stanza
+from worker_agent.settings import AddressOrOff, AgentSettings, NonNegativeDuration, PositiveDuration, Stanza
+from worker_agent.tunnel import protocol
 
 
 class Ray(Stanza):
@@ -27,6 +28,29 @@ class Fencing(Stanza):
     """How long a job may take to stop, the grace period of its pods included."""
 
 
+def _hub_addresses(values: list[str]) -> list[str]:
+    return [protocol.address(value) for value in values]
+
+
+class Agents(Stanza):
+    """Workers whose agents dial in (``clusterSource.agent``)."""
+
+    bind_address: AddressOrOff = "0"
+    """Host and port where agents are served; ``0`` serves none."""
+    addresses: Annotated[list[str], AfterValidator(_hub_addresses)] = []
+    """``https://host:port`` of every replica as agents reach it; the hub's certificate is made for these hosts."""
+    certificate_validity: PositiveDuration = timedelta(days=30)
+    """Of an agent's certificate; it is renewed after two thirds of that."""
+    heartbeat: PositiveDuration = timedelta(seconds=10)
+    """A connection that is silent for three of them counts as dead."""
+
+    @model_validator(mode="after")
+    def _reachable(self) -> Self:
+        if self.bind_address != "0" and not self.addresses:
+            raise ValueError("addresses must name at least one https://host:port when bindAddress is set")
+        return self
+
+
 class Federation(Stanza):
     evaluation: Literal["inline", "ray", "auto"] = "inline"
     """Where candidate clusters are evaluated; ``auto`` starts Ray only after inline rounds took too long."""
@@ -40,6 +64,7 @@ class Federation(Stanza):
     """How long remote events are collected before their Workloads are looked at again."""
     reconnect_maximum: PositiveDuration = timedelta(minutes=5)
     """The longest pause between attempts to reach a lost worker."""
+    agents: Agents = Agents()
 
 
 class HubSettings(AgentSettings):

@@ -26,6 +26,34 @@ class Queues:
     priority_class: str
 
 
+class TunnelMetrics:
+    """What comes through the connection to the hub; ``hub`` is an address of it."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._linked = Gauge(
+            "fedhub_agent_hub_linked", "Whether a link to that address of the hub stands.", ("hub",), registry=registry
+        )
+        self._requests = Counter(
+            "fedhub_agent_hub_requests_total",
+            "Requests of the hub: allowed, or refused by the allow-list and for which reason.",
+            ("outcome",),
+            registry=registry,
+        )
+        self._bytes = Counter(
+            "fedhub_agent_hub_bytes_total", "Bytes exchanged with the hub.", ("hub", "direction"), registry=registry
+        )
+
+    def linked(self, address: str, up: bool) -> None:
+        self._linked.labels(address).set(1 if up else 0)
+
+    def answered(self, outcome: str) -> None:
+        self._requests.labels(outcome if outcome == "allowed" else f"refused: {outcome}").inc()
+
+    def traffic(self, address: str, sent: int, received: int) -> None:
+        self._bytes.labels(address, "sent").inc(sent)
+        self._bytes.labels(address, "received").inc(received)
+
+
 class AgentMetrics:
     """``role`` is the replica's: leader, follower or standalone. ``local_queues``: series per LocalQueue as well."""
 
@@ -34,6 +62,7 @@ class AgentMetrics:
     ) -> None:
         self.registry = registry if registry is not None else CollectorRegistry()
         self.role = role
+        self.tunnel = TunnelMetrics(self.registry)
         self._local = local_queues
         self._attempts = self._counter("admission_attempts_total", "Cycles that tried to admit.", ("result",))
         self._attempt_seconds = self._histogram(

@@ -295,6 +295,27 @@ class VisibilityServer(Stanza):
     bind_port: PortNumber = 8082
 
 
+class AllowRule(Stanza):
+    """What the hub may read or do beyond the allow-list; writes under it are not tied to the hub's own objects."""
+
+    api_group: str = ""
+    resource: Annotated[str, Field(min_length=1)]
+    verbs: Annotated[list[Literal["get", "list", "watch", "create", "update", "patch", "delete"]], Field(min_length=1)]
+    namespaced: bool = True
+
+
+class HubTunnel(Stanza):
+    """The connection this agent dials to its hub once the cluster has joined, and what may come through it."""
+
+    enable: bool = True
+    namespaces: list[str] = ["*"]
+    """Shell patterns of the namespaces open to the hub; never ``kube-*`` and the agent's own."""
+    protected_namespaces: list[str] = []
+    """Shell patterns of namespaces that are closed whatever ``namespaces`` says."""
+    additional_rules: list[AllowRule] = []
+    heartbeat: PositiveDuration = timedelta(seconds=10)
+
+
 class AgentSettings(BaseSettings):
     """Everything an agent can be told. Field docs stand at the field; defaults are Kueue's."""
 
@@ -328,6 +349,7 @@ class AgentSettings(BaseSettings):
     feature_gates: dict[str, bool] = {}
     object_retention_policies: ObjectRetentionPolicies | None = None
     visibility_server: VisibilityServer = VisibilityServer()
+    hub_tunnel: HubTunnel = HubTunnel()
 
     @classmethod
     def settings_customise_sources(

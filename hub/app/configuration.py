@@ -9,13 +9,25 @@ from typing import Final
 from hub.clusters import kubeconfig_path
 from hub.engine.fencing import FenceTiming
 from hub.engine.remote_group import CAPACITY_AWARE, SyncPolicy
-from hub.settings import HubSettings
+from hub.settings import Agents, HubSettings
 from worker_agent.app import configuration as agent_configuration
 from worker_agent.app.configuration import Configuration, ConfigurationError
+from worker_agent.app.health import split_address
 
 log = logging.getLogger(__name__)
 
 DEFAULT_STEP_SIZE: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class AgentService:
+    """Where agents that dial in are served, and what their certificates are like. ``host`` None is every address."""
+
+    host: str | None
+    port: int
+    addresses: tuple[str, ...]
+    certificate_validity: timedelta = timedelta(days=30)
+    heartbeat: float = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +56,8 @@ class FederationConfiguration:
     watch_silence: float = 120.0
     request_timeout: float = 10.0
     """How long one request to a worker may take before the worker counts as lost."""
+    agents: AgentService | None = None
+    """None serves no agents that dial in."""
     threaded: bool = True
     """False evaluates in the event loop: for virtual time."""
 
@@ -83,7 +97,16 @@ def resolve(settings: HubSettings) -> tuple[Configuration, FederationConfigurati
         inline_budget=federation.inline_budget.total_seconds(),
         ray_address=federation.ray.address,
         ray_actors=federation.ray.actors,
+        agents=_agents(federation.agents),
     )
+
+
+def _agents(stanza: Agents) -> AgentService | None:
+    if stanza.bind_address == "0":
+        return None
+    host, port = split_address(stanza.bind_address)
+    validity, heartbeat = stanza.certificate_validity, stanza.heartbeat.total_seconds()
+    return AgentService(host, port, tuple(stanza.addresses), validity, heartbeat)
 
 
 def _check_fence(fence: FenceTiming, settings: HubSettings) -> None:

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from hub.app import evaluators
+from hub.app import agents, evaluators
+from hub.app.agents import AgentDoor
 from hub.app.configuration import FederationConfiguration
 from hub.clusters.credentials import CLUSTER_PROFILES, Credential, CredentialSources
 from hub.clusters.remote_clients import RemoteClients
@@ -75,10 +76,13 @@ class Hub:
             configuration, agent.configuration.policy, agent.clock, self._replay
         )
         self._informers = [self._follow(resource, type_) for resource, type_ in FOLLOWED.items()]
-        self._informers.append(self._follow_secrets())
+        secrets = self._follow_secrets()
+        self._informers.append(secrets)
+        served = configuration.agents
+        self.door = AgentDoor(agent, configuration, served, secrets, self.metrics) if served is not None else None
         # Dispatch works without policies, and a manager may lack their definition.
         self._follow(resource_type.DISPATCH_POLICIES, DispatchPolicy)
-        self._wire(transport)
+        self._wire(agents.transport_of(self.door, transport))
 
     def _follow(self, resource: ResourceType, type_: type[Object]) -> Informer[Any]:
         decode = msgspec.json.Decoder(type_, strict=False).decode
@@ -131,6 +135,8 @@ class Hub:
         )
         self.clusters = ClusterController(self.objects, self.clients, self._sources(), applier, self.metrics, clock)
         self.clusters.add_contact_handler(self._contact_changed)
+        if self.door is not None:
+            self.door.add_change_handler(self.clusters.agent_changed)
         self.checks = CheckController(self.objects, applier, clock)
         self.orphans = OrphanCollector(
             self.objects, self.clients, table, configuration.sync.origin, self.metrics, clock
@@ -164,6 +170,7 @@ class Hub:
             profile=lambda key: known.document(CLUSTER_PROFILES, key),
             path_prefix=self.configuration.path_prefix,
             profiles_enabled=self.configuration.profiles_enabled,
+            agents=self.door,
         )
 
     async def _work(self) -> None:

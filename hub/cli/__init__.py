@@ -6,7 +6,7 @@ needs it, so that ``--help`` and mistakes answer at once.
 
 import typer
 
-from hub.cli import demo_command, local_commands, run_command
+from hub.cli import demo_command, enroll_commands, local_commands, run_command
 
 app = typer.Typer(
     name="fedhub",
@@ -17,6 +17,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("run")(run_command.run)
+app.command("enroll")(enroll_commands.enroll)
+app.command("unenroll")(enroll_commands.unenroll)
 app.command("demo")(demo_command.demo)
 app.command("up")(local_commands.up)
 app.command("down")(local_commands.down)

@@ -28,6 +28,9 @@ class Credential:
 
     kubeconfig: bytes | None = field(default=None, repr=False)
     settings: ClientSettings | None = field(default=None, repr=False)
+    agent: str = ""
+    """The worker is reached through the connection of this agent; it was there ``meeting`` times so far."""
+    meeting: int = 0
 
 
 class CredentialError(Exception):
@@ -39,6 +42,15 @@ class CredentialError(Exception):
         self.reason = reason
         self.message = message
         self.missing = missing
+
+
+class AgentDirectory(Protocol):
+    """What is known of agents that dial in."""
+
+    def enrolled(self, agent: str) -> bool: ...
+
+    def meeting(self, agent: str) -> int:
+        """How often the agent came into contact: when it grows the worker is tried at once."""
 
 
 class AccessProvider(Protocol):
@@ -62,6 +74,8 @@ class CredentialSources:
     path_prefix: Path | None = kubeconfig_path.ALLOWED_PREFIX
     profiles_enabled: bool = False
     access_providers: Mapping[str, AccessProvider] = field(default_factory=dict)
+    agents: AgentDirectory | None = None
+    """None where this hub serves no agents."""
 
 
 def uses_path(cluster: MultiKueueCluster) -> bool:
@@ -74,14 +88,30 @@ def load(cluster: MultiKueueCluster, sources: CredentialSources) -> Credential:
     source = cluster.spec.cluster_source
     if source.cluster_profile_ref is not None:
         return _from_profile(source.cluster_profile_ref.name, sources)
+    if source.agent is not None:
+        return _of_agent(source.agent.name, sources)
     if source.kube_config is None:
-        raise CredentialError("BadKubeConfig", "spec.clusterSource names neither kubeConfig nor clusterProfileRef")
+        raise CredentialError(
+            "BadKubeConfig", "spec.clusterSource names none of kubeConfig, clusterProfileRef and agent"
+        )
     content = _content(source.kube_config, sources)
     try:
         kubeconfig_safety.check(content)
     except InsecureKubeconfig as error:
         raise CredentialError("InsecureKubeConfig", str(error)) from error
     return Credential(kubeconfig=content)
+
+
+def _of_agent(name: str, sources: CredentialSources) -> Credential:
+    if sources.agents is None:
+        raise CredentialError(
+            "AgentsNotServed",
+            "spec.clusterSource.agent: this hub serves no agents; set federation.agents.bindAddress and addresses",
+        )
+    if not sources.agents.enrolled(name):
+        message = f'no agent has enrolled as "{name}"; to invite it: fedhub enroll {name}'
+        raise CredentialError("AgentNotEnrolled", message, missing=True)
+    return Credential(agent=name, meeting=sources.agents.meeting(name))
 
 
 def _content(source: KubeConfigSource, sources: CredentialSources) -> bytes:

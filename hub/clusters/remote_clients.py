@@ -39,7 +39,11 @@ class Connector(Protocol[L_co]):
 
 
 class ConnectionFailed(Exception):
-    """The worker cannot be reached or watched; the text goes into the Active condition."""
+    """The worker cannot be reached or watched; text and ``reason`` go into the Active condition."""
+
+    def __init__(self, message: str, reason: str = "ClientConnectionFailed") -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 @dataclass
@@ -154,7 +158,7 @@ class RemoteClients(Generic[L]):
             wait = entry.contact.wait(self._clock.now()).total_seconds()
             if not entry.contact.failures:
                 return Outcome(requeue=wait)
-            stand = Stand("False", "ClientConnectionFailed", entry.contact.explained(str(failure)))
+            stand = Stand("False", failure.reason, entry.contact.explained(str(failure)))
             return Outcome(stand, requeue=wait)
         finally:
             entry.opening = False

@@ -72,6 +72,13 @@ class ClusterController:
         self._contact_changed(name)
         self.controller.enqueue(name)
 
+    def agent_changed(self, agent: str) -> None:
+        """An agent that dials in enrolled, connected, or left."""
+        for cluster in self._objects.clusters.values():
+            source = cluster.spec.cluster_source.agent
+            if source is not None and source.name == agent:
+                self.controller.enqueue(cluster.metadata.name)
+
     def _cluster_changed(self, event: Event[MultiKueueCluster]) -> None:
         if event.old is None or event.new is None or _version(event.old) != _version(event.new):
             self.controller.enqueue(event.key.name)

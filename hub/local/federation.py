@@ -8,8 +8,10 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 
+from hub.app import enrolling
 from hub.local import objects, processes, programs
 from hub.local.layout import Layout
 from hub.local.processes import Process
@@ -20,9 +22,11 @@ from worker_agent.api.resource_type import ADMISSION_CHECKS, CLUSTER_QUEUES, MUL
 from worker_agent.kube import kubeconfig, kubernetes_transport
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import SystemClock
+from worker_agent.tunnel import joining
 
 Say = Callable[[str], None]
 
+TOKEN_LIFETIME = timedelta(minutes=10)
 START_TIMEOUT_SECONDS = 60.0
 REAL_START_TIMEOUT_SECONDS = 240.0
 """Real control planes take 5 to 20 s of their own each, and turns on a machine with few cores."""
@@ -61,6 +65,10 @@ class Federation:
         await self._start([name for name in self.programs if not _is_cluster(name)])
         say("applying queues")
         await asyncio.gather(*(self._apply(cluster) for cluster in self.spec.clusters))
+        for worker in self.spec.workers:
+            if worker.source == "agent" and self.spec.manager:
+                say(f"{worker.name} joins: its agent dials the hub")
+                await self._join(worker, self.spec.manager)
         say("waiting for the hub to reach every worker")
         await self._settled()
 
@@ -111,6 +119,23 @@ class Federation:
                 wanted += objects.registration(worker, self.layout.cluster_kubeconfig(worker.name).read_text())
         async with connect(self.layout, cluster.name) as client:
             await objects.apply(client, wanted)
+
+    async def _join(self, worker: Cluster, manager: Cluster) -> None:
+        """What `fedhub enroll` and `fedhub-agent join` do."""
+        hubs = (programs.door_address(self.layout),)
+        async with connect(self.layout, manager.name) as client:
+            invited = await enrolling.invite(client, objects.SYSTEM_NAMESPACE, worker.name, TOKEN_LIFETIME)
+        invitation = joining.Invitation(invited.agent, hubs, invited.token.text, invited.pin)
+
+        async def joined() -> bool:
+            async with connect(self.layout, worker.name) as client:
+                try:
+                    await joining.join(client, objects.SYSTEM_NAMESPACE, invitation, client.clock.now(), replace=True)
+                except (ConnectionError, joining.JoinError):
+                    return False  # the hub does not serve agents yet
+            return True
+
+        await self._until(joined, f"{worker.name} could not join", programs.HUB)
 
     async def _settled(self) -> None:
         if self.spec.manager:

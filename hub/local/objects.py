@@ -61,7 +61,9 @@ def system() -> list[Document]:
 
 
 def registration(worker: Cluster, kubeconfig: str) -> list[Document]:
-    """The Secret and the MultiKueueCluster by which a manager knows ``worker``."""
+    """The MultiKueueCluster by which a manager knows ``worker``, with its Secret where it is reached by one."""
+    if worker.source == "agent":
+        return [_cluster(worker, {"agent": {"name": worker.name}})]
     secret = f"{worker.name}-kubeconfig"
     data: dict[str, Any] = {"kubeconfig": base64.b64encode(kubeconfig.encode()).decode()}
     return [
@@ -71,10 +73,14 @@ def registration(worker: Cluster, kubeconfig: str) -> list[Document]:
             "metadata": {"name": secret, "namespace": SYSTEM_NAMESPACE},
             "data": data,
         },
-        {
-            "apiVersion": "kueue.x-k8s.io/v1beta2",
-            "kind": "MultiKueueCluster",
-            "metadata": {"name": worker.name, "labels": worker.labels},
-            "spec": {"clusterSource": {"kubeConfig": {"location": secret, "locationType": "Secret"}}},
-        },
+        _cluster(worker, {"kubeConfig": {"location": secret, "locationType": "Secret"}}),
     ]
+
+
+def _cluster(worker: Cluster, source: Document) -> Document:
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "MultiKueueCluster",
+        "metadata": {"name": worker.name, "labels": worker.labels},
+        "spec": {"clusterSource": source},
+    }

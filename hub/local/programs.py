@@ -44,7 +44,7 @@ def of(
     for cluster in spec.clusters:
         yield _cluster(cluster, where, persistent, cluster_module)
     if spec.manager:
-        yield _controller(HUB, "hub.cli", spec.manager, where)
+        yield _controller(HUB, "hub.cli", spec.manager, where, _door(spec))
     for worker in spec.workers:
         yield _controller(f"{AGENT}-{worker.name}", "worker_agent.cli", worker, where)
 
@@ -74,7 +74,23 @@ def _cluster(cluster: Cluster, where: Layout, persistent: bool, module: str) -> 
     return Program(f"{CLUSTER}-{cluster.name}", ["-m", module, str(path)], ready)
 
 
-def _controller(name: str, module: str, cluster: Cluster, where: Layout) -> Program:
+def _door(spec: FederationSpec) -> dict[str, Any]:
+    """Where the hub serves agents that dial in, if the federation has any."""
+    if all(worker.source != "agent" for worker in spec.workers):
+        return {}
+    (port,) = layout.free_ports(1)
+    return {"agents": {"bindAddress": f"127.0.0.1:{port}", "addresses": [f"https://127.0.0.1:{port}"]}}
+
+
+def door_address(where: Layout) -> str:
+    """The address under which agents reach the hub."""
+    settings = yaml.safe_load(where.configuration(HUB).read_text())
+    return str(settings["federation"]["agents"]["addresses"][0])
+
+
+def _controller(
+    name: str, module: str, cluster: Cluster, where: Layout, federation: dict[str, Any] | None = None
+) -> Program:
     health, metrics, webhook = layout.free_ports(3)
     path = where.configuration(name)
     settings: dict[str, Any] = {
@@ -85,6 +101,8 @@ def _controller(name: str, module: str, cluster: Cluster, where: Layout) -> Prog
         "webhook": {"host": "127.0.0.1", "port": webhook, "url": f"https://127.0.0.1:{webhook}"},
         "leaderElection": {"leaderElect": False},
     }
+    if federation:
+        settings["federation"] = federation
     _write(path, yaml.safe_dump(settings, sort_keys=False).encode())
     argv = ["-m", module, "run", "--config", str(path), "--kubeconfig", str(where.cluster_kubeconfig(cluster.name))]
 

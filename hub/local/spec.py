@@ -6,7 +6,7 @@ that are applied to each cluster, ``jobs/`` the jobs of the demo.
 
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -37,6 +37,8 @@ class Cluster(_Part):
     name: Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?$")]
     labels: dict[str, str] = {}
     node_groups: list[NodeGroup] = []
+    source: Literal["kubeConfig", "agent"] = "kubeConfig"
+    """How the hub reaches a worker: by its kubeconfig, or through the connection that its agent dials."""
 
 
 class FederationSpec(_Part):

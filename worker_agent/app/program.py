@@ -5,7 +5,7 @@ import os
 import socket
 from typing import IO
 
-from worker_agent.app import configuration, memory
+from worker_agent.app import configuration, hub_tunnel, memory
 from worker_agent.app.agent import Agent, Surroundings
 from worker_agent.app.health import HealthServer
 from worker_agent.app.metrics_server import MetricsServer, WriteCounts
@@ -31,7 +31,9 @@ async def run_agent(
         transport, clock or SystemClock(), identity=identity(), recorder=recorder or NO_RECORDER
     )
     try:
-        await serve(Agent(configuration.resolve(settings), surroundings), stop)
+        agent = Agent(configuration.resolve(settings), surroundings)
+        hub_tunnel.attach(agent)
+        await serve(agent, stop)
     finally:
         if recorder is not None:
             recorder.close()

@@ -2,7 +2,7 @@
 
 import typer
 
-from worker_agent.cli import explain_command, replay_command, run_command
+from worker_agent.cli import explain_command, join_command, replay_command, run_command
 
 app = typer.Typer(
     name="fedhub-agent",
@@ -12,6 +12,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("run")(run_command.run)
+app.command("join")(join_command.join)
+app.command("leave")(join_command.leave)
 app.command("replay")(replay_command.replay)
 app.command("explain")(explain_command.explain)
 

@@ -1,4 +1,4 @@
-"""The agent's side of the tunnel as a whole: follows the identity in its Secret, dials all addresses, renews in time."""
+"""The agent's side of the tunnel: follows the identity in its Secret, dials the hub's addresses, renews in time."""
 
 import asyncio
 import logging

@@ -1,7 +1,7 @@
 """One-time enrolment tokens: what a Secret keeps of them, and whether one may still be used. Pure.
 
-The Secret holds a hash: who can read it cannot enrol with it. A token belongs to the first key that shows it, so that an
-agent whose answer was lost may ask again, and nobody else.
+The Secret holds a hash: who can read it cannot enrol with it. A token belongs to the first key that shows it, so that
+an agent whose answer was lost may ask again, and nobody else.
 """
 
 import base64

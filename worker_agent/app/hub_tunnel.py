@@ -1,0 +1,90 @@
+"""The tunnel to the hub as part of the agent: what it may do follows from the settings and the kinds this agent serves.
+
+Nothing is dialled before the cluster has joined (``fedhub-agent join``).
+"""
+
+from dataclasses import dataclass
+
+from worker_agent.api.job_kind import JobKind
+from worker_agent.api.meta import Key, ObjectMeta
+from worker_agent.api.resource_type import WORKLOADS, ResourceType
+from worker_agent.app.agent import Agent
+from worker_agent.engine import fencing
+from worker_agent.jobs import KINDS
+from worker_agent.settings import AgentSettings
+from worker_agent.tunnel import allow_list
+from worker_agent.tunnel.allow_list import AllowList, Rule
+from worker_agent.tunnel.api_request import ApiRequest
+from worker_agent.tunnel.dialer import DialerMetrics, Surroundings
+from worker_agent.tunnel.gatekeeper import Gatekeeper
+from worker_agent.tunnel.objects import Head, ObjectRules
+from worker_agent.tunnel.service import TunnelService
+
+
+def attach(agent: Agent) -> TunnelService | None:
+    """Adds the tunnel to ``agent``: the leading replica dials. None where the settings switch it off."""
+    settings = agent.configuration.settings
+    if not settings.hub_tunnel.enable:
+        return None
+    metrics = agent.metrics.tunnel
+    gatekeeper = Gatekeeper(
+        agent.surroundings.transport,
+        ObjectRules(allowed(settings)),
+        agent.clock,
+        known=_Known(agent).head,
+        told=metrics.answered,
+    )
+    surroundings = Surroundings(
+        gatekeeper,
+        agent.clock,
+        cluster_uid="",
+        heartbeat=settings.hub_tunnel.heartbeat.total_seconds(),
+        metrics=DialerMetrics(metrics.linked, metrics.traffic),
+    )
+    service = TunnelService(agent.client, settings.namespace, surroundings)
+    agent.add_always(service.informer.run)
+    agent.add(service.run)
+    return service
+
+
+def allowed(settings: AgentSettings) -> AllowList:
+    """What the hub may do in the cluster of an agent with these settings."""
+    stanza, origin = settings.hub_tunnel, settings.multi_kueue.origin
+    kinds = [KINDS[name].resource for name in settings.integrations.frameworks if name in KINDS]
+    lease = Key(settings.namespace, fencing.lease_name(origin))
+    more = [
+        Rule(rule.api_group, rule.resource, frozenset(rule.verbs), namespaced=rule.namespaced)
+        for rule in stanza.additional_rules
+    ]
+    return AllowList(
+        origin=origin,
+        rules=(*allow_list.default_rules(kinds), allow_list.leases([lease]), *more),
+        namespaces=tuple(stanza.namespaces),
+        protected=(settings.namespace, *stanza.protected_namespaces),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the agent's own informers hold, so that most writes of the hub cost no extra read."""
+
+    agent: Agent
+
+    def head(self, asked: ApiRequest) -> Head | None:
+        resource = self._resource(asked)
+        if resource is None or not self.agent.known.follows(resource):
+            return None
+        found = self.agent.known.informer(resource).get(Key(asked.namespace, asked.name))
+        if found is None:
+            return None
+        if not isinstance(found, dict):
+            return Head(metadata=found.metadata)
+        metadata = found.get("metadata") or {}
+        return Head(metadata=ObjectMeta(labels=metadata.get("labels"), uid=metadata.get("uid", "")))
+
+    def _resource(self, asked: ApiRequest) -> ResourceType | None:
+        kinds: list[JobKind] = list(KINDS.values())
+        for resource in (WORKLOADS, *(kind.resource for kind in kinds)):
+            if (resource.group, resource.plural) == (asked.group, asked.resource):
+                return resource
+        return None
