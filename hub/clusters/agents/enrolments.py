@@ -22,7 +22,7 @@ from worker_agent.kube.client import Client
 from worker_agent.kube.errors import AlreadyExists, Conflict, NotFound
 from worker_agent.tunnel.protocol import AgentName, Application, Issued
 
-AUTHORITY_SECRET: Final = "fedhub-agent-authority"
+AUTHORITY_SECRET: Final = "fedhub-authority"
 FIELD_MANAGER: Final = "fedhub-enrolment"
 ORGANISATION: Final = "fedhub:agents"
 ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz0123456789"

@@ -11,7 +11,7 @@ from worker_agent.api.document import Document
 from worker_agent.api.document import get as value_at
 from worker_agent.api.meta import Key
 
-SECRET_PREFIX: Final = "fedhub-agent-"
+SECRET_PREFIX: Final = "fedhub-enrolled-"
 SECRET_TYPE: Final = "fedhub.dev/agent-enrolment"
 
 
