@@ -113,7 +113,9 @@ def writes(persist: bool, short: bool) -> Figures:
     found = {}
     for kind in WRITES:
         with served(persist) as server:
-            found[kind] = measured(server, load.write_kind, kind, CLIENTS, (40 if kind == "cycle" else 150) // (2 if short else 1))
+            found[kind] = measured(
+                server, load.write_kind, kind, CLIENTS, (40 if kind == "cycle" else 150) // (2 if short else 1)
+            )
     return found
 
 

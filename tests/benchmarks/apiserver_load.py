@@ -161,9 +161,7 @@ def write_kind(pipe: Pipe, address: Address, kind: str, clients: int, each: int)
 def read_paths(pipe: Pipe, address: Address, paths: list[str], clients: int, each: int) -> None:
     """``clients`` that read ``each`` times, from the list of paths in turn."""
     made = [apiserver_objects.request("GET", path) for path in paths]
-    requests = [
-        [made[(number * each + turn) % len(made)] for turn in range(each)] for number in range(clients)
-    ]
+    requests = [[made[(number * each + turn) % len(made)] for turn in range(each)] for number in range(clients)]
     send_all(pipe, address, requests)
 
 

@@ -157,7 +157,7 @@ def apply(call: Call) -> Steps:
 
 def _applied(call: Call) -> Document:
     try:
-        applied = body.json_values(_yaml(call.request.body))
+        applied = _yaml(call.request.body)
     except yaml.YAMLError as error:
         raise failure.bad_request(f"error decoding YAML: error converting YAML to JSON: yaml: {error}") from None
     if not isinstance(applied, dict):
@@ -183,4 +183,4 @@ def _yaml(text: bytes) -> Any:
             return decode(text)
         except msgspec.DecodeError:
             pass
-    return yaml.safe_load(text)
+    return body.json_values(yaml.safe_load(text))

@@ -6,26 +6,33 @@ name are handed to CEL: converting a whole Workload costs more than all its rule
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field
 from typing import Any, Final
 
+import msgspec
+
 from hub.local.apiserver.cel_engine import cel
-from hub.local.apiserver.schema import field_errors, structural_validation
+from hub.local.apiserver.schema import cel_values, field_errors, structural_validation
 from hub.local.apiserver.schema.field_errors import OMITTED, FieldError
 from hub.local.apiserver.schema.node import MISSING, Node
 from worker_agent.api import cel_functions
 
 TEXTS: Final = re.compile(r"""r?"(?:[^"\\]|\\.)*"|r?'(?:[^'\\]|\\.)*'""")
 CHAINS: Final = re.compile(r"(?<![\w.])(self|oldSelf)\b((?:\s*\.\s*[A-Za-z_]\w*)*)(\s*\()?")
-DURATION_UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 HAS: Final = re.compile(r"\bhas\(\s*\Z")
+SIZE: Final = re.compile(r"\bsize\(\s*\Z")
 PRESENCE: Final = ""
+LENGTH: Final = "#"
+MARKERS: Final = frozenset({PRESENCE, LENGTH})
+LONGEST_REMEMBERED: Final = 1024
+MOST_REMEMBERED: Final = 4096
+_encode: Final = msgspec.json.Encoder().encode
 Tree = dict[str, Any]
-"""Names to sub-trees; an empty tree stands for the whole value, one of only PRESENCE for a value that is there."""
+"""Names to sub-trees; an empty tree stands for the whole value, one of only PRESENCE for a value that is there, one
+with LENGTH and no name for its length."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Rule:
     """One rule. ``message`` is what the user reads when it fails and there is no message expression.
 
@@ -49,13 +56,16 @@ class Rule:
 @dataclass(frozen=True, slots=True)
 class RuleSet:
     """The rules of one place. ``trusted`` says that what is stored has passed them: a rule whose inputs did not
-    change is not asked again."""
+    change is not asked again. ``passed`` remembers inputs without a fault, ``trees`` what each choice of rules reads.
+    """
 
     rules: tuple[Rule, ...]
     functions: Mapping[str, Any]
     convert: bool
     escaped: bool
     trusted: bool
+    passed: set[bytes] = field(default_factory=set)
+    trees: dict[tuple[Rule, ...], tuple[Tree | None, Tree | None]] = field(default_factory=dict)
 
 
 def attach(node: Node, path: str = "", *, trusted: bool = True) -> None:
@@ -116,26 +126,37 @@ def _rule(item: Mapping[str, Any]) -> Rule:
 def _reads(variable: str, texts: list[str]) -> Tree | None:
     """Which parts of a variable the texts name; None when some text uses it whole.
 
-    A part only asked for by ``has()`` need not be handed over whole: its presence is enough.
+    A part only asked for by ``has()`` or ``size()`` need not be handed over whole: its presence or length is enough.
     """
     tree: Tree = {}
-    asked: list[list[str]] = []
+    asked: list[tuple[list[str], str]] = []
     for text in texts:
         for match in CHAINS.finditer(text):
             if match[1] != variable:
                 continue
             parts = [part.strip() for part in match[2].split(".") if part.strip()]
-            if match[3] and parts:
-                parts.pop()
+            method = parts.pop() if match[3] and parts else ""
             if not parts:
                 return None
-            if HAS.search(text, 0, match.start()) and text[match.end() : match.end() + 1] == ")":
-                asked.append(parts)
-            else:
+            marker = _marker(text, match, method)
+            if marker is None:
                 _grow(tree, parts, {})
-    for parts in asked:
-        _grow(tree, parts, {PRESENCE: {}})
+            else:
+                asked.append((parts, marker))
+    for parts, marker in asked:
+        _grow(tree, parts, {marker: {}})
     return tree
+
+
+def _marker(text: str, match: re.Match[str], method: str) -> str | None:
+    """What is enough to know of a chain that stands alone in ``has()`` or ``size()``; None where it is used itself."""
+    if method:
+        return LENGTH if method == "size" and text[match.end() : match.end() + 1] == ")" else None
+    if text[match.end() : match.end() + 1] != ")":
+        return None
+    if HAS.search(text, 0, match.start()):
+        return PRESENCE
+    return LENGTH if SIZE.search(text, 0, match.start()) else None
 
 
 def _grow(tree: Tree, parts: list[str], leaf: Tree) -> None:
@@ -145,7 +166,7 @@ def _grow(tree: Tree, parts: list[str], leaf: Tree) -> None:
             return
         if index == len(parts) - 1:
             if leaf:
-                here.setdefault(part, leaf)
+                here[part] = {**here.get(part, {}), **leaf}
             else:
                 here[part] = leaf
         else:
@@ -212,20 +233,64 @@ def errors(new: Any, old: Any, node: Node, path: str = "", unchanged: bool = Fal
 
 def _place_errors(new: Any, old: Any, node: Node, path: str, unchanged: bool) -> Iterator[FieldError]:
     rules: RuleSet = node.rules[0]
-    due = [rule for rule in rules.rules if _is_due(rule, rules, new, old, unchanged)]
+    due = tuple(rule for rule in rules.rules if _is_due(rule, rules, new, old, unchanged))
+    if not due:
+        return
     value = OMITTED if isinstance(new, (dict, list)) else new
-    known: Any = None
+    variables = _variables(rules, due, new, old, node)
+    asked = _Asked.of(rules, due, variables)
     for rule in due:
         if rule.same:
-            if not same(new, old, node):
+            if not cel_values.same(new, old, node):
                 yield _error(rule, path, value, rule.message)
         elif rule.optional_old:
-            optional = _context(rules, [rule], new, MISSING, node)
+            optional = _context(rules, _variables(rules, (rule,), new, MISSING, node))
             optional.add_variable("oldSelf", _optional(rules, old, node))
             yield from _evaluated(rule, optional, path, value, node)
-        else:
-            known = known or _context(rules, due, new, old, node)
-            yield from _evaluated(rule, known, path, value, node)
+        elif not asked.passed:
+            yield from asked.noting(_evaluated(rule, asked.context(), path, value, node))
+    asked.settle()
+
+
+class _Asked:
+    """The rules of a place asked about one set of values. What they passed is remembered: a rule is a pure function,
+    and most objects of a kind look the same to it."""
+
+    __slots__ = ("_context", "_faults", "_key", "_rules", "_variables", "passed")
+
+    def __init__(self, rules: RuleSet, key: bytes, variables: dict[str, Any]) -> None:
+        self._rules = rules
+        self._key = key
+        self._variables = variables
+        self._context: Any = None
+        self._faults = False
+        self.passed = bool(key) and key in rules.passed
+
+    @classmethod
+    def of(cls, rules: RuleSet, due: tuple[Rule, ...], variables: dict[str, Any]) -> "_Asked":
+        try:
+            key = _encode(([id(rule) for rule in due], variables))
+        except (TypeError, ValueError, OverflowError):  # a value that JSON has no form for
+            key = b""
+        return cls(rules, key if len(key) <= LONGEST_REMEMBERED else b"", variables)
+
+    def context(self) -> Any:
+        if self._context is None:
+            self._context = _context(self._rules, self._variables)
+        return self._context
+
+    def noting(self, faults: Iterator[FieldError]) -> Iterator[FieldError]:
+        for fault in faults:
+            self._faults = True
+            yield fault
+
+    def settle(self) -> None:
+        """Remember that there was no fault."""
+        if not self._key or self._faults or self.passed:
+            return
+        if len(self._rules.passed) >= MOST_REMEMBERED:
+            self._rules.passed.clear()
+        self._rules.passed.add(self._key)
 
 
 def _is_due(rule: Rule, rules: RuleSet, new: Any, old: Any, unchanged: bool) -> bool:
@@ -281,10 +346,18 @@ def _error(rule: Rule, path: str, value: Any, detail: str) -> FieldError:
     return FieldError(kind, place, detail, value)
 
 
-def _context(rules: RuleSet, due: list[Rule], new: Any, old: Any, node: Node) -> Any:
-    variables = {"self": _seen(rules, _united(rule.reads for rule in due), new, node)}
+def _variables(rules: RuleSet, due: tuple[Rule, ...], new: Any, old: Any, node: Node) -> dict[str, Any]:
+    """What the rules see: no more than they name."""
+    trees = rules.trees.get(due)
+    if trees is None:
+        trees = rules.trees[due] = (_united(rule.reads for rule in due), _united(rule.reads_old for rule in due))
+    variables = {"self": _seen(rules, trees[0], new, node)}
     if old is not MISSING:
-        variables["oldSelf"] = _seen(rules, _united(rule.reads_old for rule in due), old, node)
+        variables["oldSelf"] = _seen(rules, trees[1], old, node)
+    return variables
+
+
+def _context(rules: RuleSet, variables: dict[str, Any]) -> Any:
     context = cel.Context(variables=variables)
     for name, function in rules.functions.items():
         context.add_function(name, function)
@@ -299,82 +372,22 @@ def _optional(rules: RuleSet, old: Any, node: Node) -> Any:
 
 def _seen(rules: RuleSet, tree: Tree | None, value: Any, node: Node) -> Any:
     if rules.convert or rules.escaped:
-        return converted(value, node, rules.escaped)
+        return cel_values.converted(value, node, rules.escaped)
     return value if tree is None else _projected(value, tree)
 
 
 def _projected(value: Any, tree: Tree) -> Any:
-    if not tree or not isinstance(value, dict):
+    if not tree:
         return value
-    if len(tree) == 1 and PRESENCE in tree:
-        return True
+    if tree.keys() <= MARKERS:
+        return _sized(value) if LENGTH in tree else True
+    if not isinstance(value, dict) or LENGTH in tree:
+        return value
     return {key: _projected(value[key], below) for key, below in tree.items() if key in value}
 
 
-def converted(value: Any, node: Node, escaped: bool) -> Any:
-    """A JSON value as CEL types it: timestamps, durations and numbers by schema; field names escaped if asked."""
-    if isinstance(value, dict):
-        result = {}
-        for key, item in value.items():
-            child = node.child(key)
-            name = escape(key) if escaped and key in node.fields else key
-            result[name] = converted(item, child, escaped) if child is not None else item
-        return result
+def _sized(value: Any) -> Any:
+    """Something of the same length."""
     if isinstance(value, list):
-        return [converted(item, node.element, escaped) for item in value] if node.element is not None else value
-    return _converted_scalar(value, node)
-
-
-def _converted_scalar(value: Any, node: Node) -> Any:
-    if node.type == "number" and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if not isinstance(value, str):
-        return value
-    shape = node.raw.get("format")
-    try:
-        if shape in {"date-time", "datetime"}:
-            return datetime.fromisoformat(value)
-        if shape == "duration":
-            return _duration(value)
-    except ValueError:
-        return value
-    return value
-
-
-def _duration(text: str) -> timedelta:
-    parts = re.findall(r"([0-9.]+)(h|ms|us|µs|ns|m|s)", text)
-    seconds = sum(float(number) * DURATION_UNITS[unit] for number, unit in parts)
-    return timedelta(seconds=-seconds if text.startswith("-") else seconds)
-
-
-RESERVED: Final = frozenset(
-    ["true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import",
-     "let", "loop", "package", "namespace", "return", "var", "void", "while"]
-)  # fmt: skip
-
-
-def escape(name: str) -> str:
-    """A field name as CEL expressions write it: ``__namespace__``, ``a__dot__b``, ``a__dash__b``."""
-    if name in RESERVED:
-        return f"__{name}__"
-    text = name.replace("__", "__underscores__").replace(".", "__dot__")
-    return text.replace("-", "__dash__").replace("/", "__slash__")
-
-
-def same(new: Any, old: Any, node: Node | None) -> bool:
-    """Equality as CEL sees it in Kubernetes: the order of items in lists of type set and map does not count."""
-    if node is not None and isinstance(new, list) and isinstance(old, list) and node.associative:
-        if len(new) != len(old):
-            return False
-        if node.list_keys:
-            correlate = structural_validation.correlation(node.raw, old)
-            return all(same(item, correlate(item), node.element) for item in new)
-        return all(item in old for item in new)
-    if isinstance(new, dict) and isinstance(old, dict):
-        if new.keys() != old.keys():
-            return False
-        return all(same(item, old[key], node.child(key) if node else None) for key, item in new.items())
-    if isinstance(new, list) and isinstance(old, list) and len(new) == len(old):
-        element = node.element if node else None
-        return all(same(item, before, element) for item, before in zip(new, old, strict=True))
-    return bool(new == old)
+        return [0] * len(value)
+    return dict.fromkeys(value, 0) if isinstance(value, dict) else value

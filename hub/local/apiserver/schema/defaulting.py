@@ -21,9 +21,9 @@ def fill(value: Any, node: Node) -> Any:
 
 def _fill_map(value: dict[str, Any], node: Node) -> dict[str, Any]:
     changed: dict[str, Any] = {}
-    for name, child in node.fields.items():
-        if not child.deep_defaults:
-            continue
+    if node.defaulted is None:
+        node.defaulted = tuple(pair for pair in node.fields.items() if pair[1].deep_defaults)
+    for name, child in node.defaulted:
         old = value.get(name, MISSING)
         new = _start(old, child)
         if new is not MISSING:

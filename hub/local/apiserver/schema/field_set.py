@@ -52,6 +52,19 @@ def insert(tree: FieldSet, path: tuple[str, ...]) -> None:
             here = below
 
 
+def insert_below(tree: FieldSet, path: tuple[str, ...], below: FieldSet) -> None:
+    """Put a member and what lies below it into a tree that is still being built and has nothing there yet."""
+    here = tree
+    for element in path[:-1]:
+        inner = here.get(element)
+        if inner is None:
+            inner = here[element] = {}
+        elif not inner:
+            inner["."] = {}
+        here = inner
+    here[path[-1]] = below
+
+
 def union(left: FieldSet, right: FieldSet) -> FieldSet:
     if not left or not right:
         return left or right
@@ -136,10 +149,15 @@ def paths(tree: FieldSet, prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, .
 
 def in_order(tree: FieldSet) -> FieldSet:
     """The same set with its keys in the order the real server writes them."""
-    elements = [key for key in tree if key != "."]
-    if len(elements) > 1:
+    if len(tree) < 2:
+        return {element: in_order(below) if below else below for element, below in tree.items() if element != "."}
+    elements = sorted(tree)
+    result: FieldSet = {}
+    if elements[0] == ".":  # it comes before every letter
+        del elements[0]
+        result["."] = MEMBER
+    if elements[0][0] != elements[-1][0]:
         elements.sort(key=_order)
-    result: FieldSet = {".": MEMBER} if "." in tree and elements else {}
     for element in elements:
         below = tree[element]
         result[element] = in_order(below) if below else below

@@ -29,7 +29,7 @@ class DecodeError(ValueError):
     """A value its Go field cannot hold; the message is what Go's decoder says, without the kind before it."""
 
 
-class _Place:
+class Place:
     """Where in the object decoding stands: the innermost struct, the path of field names, the Go type of the field."""
 
     __slots__ = ("go_type", "path", "struct")
@@ -57,8 +57,8 @@ def json_word(value: Any) -> str:
 def decode(document: dict[str, Any], root: Node) -> dict[str, Any]:
     """The document as its Go struct would write it again. Raises DecodeError. Unknown fields stay."""
     short = root.name.rpartition(".")[2]
-    decoded: dict[str, Any] = _decode(document, root, _Place(short, "", f"v1.{short}"))
-    return _with_encoded_data(decoded) if short == "Secret" and "stringData" in decoded else decoded
+    decoded: dict[str, Any] = _decode(document, root, Place(short, "", f"v1.{short}"))
+    return with_encoded_data(decoded, root)
 
 
 def decode_metadata(document: dict[str, Any], node: Node) -> dict[str, Any]:
@@ -66,19 +66,21 @@ def decode_metadata(document: dict[str, Any], node: Node) -> dict[str, Any]:
     metadata = document.get("metadata")
     if metadata is None:
         return document
-    decoded = _decode(metadata, node, _Place("", "", "v1.ObjectMeta"))
+    decoded = _decode(metadata, node, Place("", "", "v1.ObjectMeta"))
     return document if decoded is metadata else {**document, "metadata": decoded}
 
 
-def _with_encoded_data(secret: dict[str, Any]) -> dict[str, Any]:
-    """``stringData`` is only a way to write ``data``: it never comes back."""
+def with_encoded_data(secret: dict[str, Any], root: Node) -> dict[str, Any]:
+    """A Secret's ``stringData`` is only a way to write ``data``: it never comes back. Other kinds stay."""
+    if "stringData" not in secret or not root.name.endswith(".Secret"):
+        return secret
     data = dict(secret.get("data") or {})
     for key, text in secret["stringData"].items():
         data[key] = base64.b64encode(text.encode()).decode()
     return {**{key: value for key, value in secret.items() if key != "stringData"}, "data": data}
 
 
-def _decode(value: Any, node: Node, place: _Place) -> Any:
+def _decode(value: Any, node: Node, place: Place) -> Any:
     if value is None:
         return None
     special = SPECIAL.get(node.name)
@@ -88,10 +90,10 @@ def _decode(value: Any, node: Node, place: _Place) -> Any:
         return _decode_object(value, node, place)
     if node.type == "array":
         return _decode_list(value, node, place)
-    return _decode_scalar(value, node, place)
+    return decode_scalar(value, node, place)
 
 
-def _decode_object(value: Any, node: Node, place: _Place) -> Any:
+def _decode_object(value: Any, node: Node, place: Place) -> Any:
     if not isinstance(value, dict):
         raise place.refuse(value, place.go_type)
     if node.fields:
@@ -99,16 +101,16 @@ def _decode_object(value: Any, node: Node, place: _Place) -> Any:
     element = node.element
     if element is None:
         return value
-    inner = _Place(place.struct, place.path, _map_value(place.go_type))
+    inner = Place(place.struct, place.path, _map_value(place.go_type))
     changed = {}
     for key, old in value.items():
-        new = _zero(element) if old is None else _decode(old, element, inner)
+        new = zero(element) if old is None else _decode(old, element, inner)
         if new is not old:
             changed[key] = new
     return {**value, **changed} if changed else value
 
 
-class _Field:
+class Field:
     """What decoding needs to know of one struct field, worked out once."""
 
     __slots__ = ("go_type", "integer_bound", "is_bool", "is_text", "node", "omits_empty", "raw_type")
@@ -133,22 +135,23 @@ class _Field:
         return kind is int and -self.integer_bound <= value < self.integer_bound
 
 
-_FIELDS: Final[dict[str, dict[str, _Field]]] = {}
+_FIELDS: Final[dict[str, dict[str, Field]]] = {}
 
 
-def _fields_of(node: Node) -> dict[str, _Field]:
+def fields_of(node: Node) -> dict[str, Field]:
+    """What decoding needs to know of a struct's fields."""
     known = _FIELDS.get(node.name)
     if known is None:
         go = openapi_data.load().go_fields.get(node.name, {})
-        known = {key: _Field(child, go.get(key, "")) for key, child in node.fields.items()}
+        known = {key: Field(child, go.get(key, "")) for key, child in node.fields.items()}
         if node.name:
             _FIELDS[node.name] = known
     return known
 
 
-def _decode_struct(value: dict[str, Any], node: Node, place: _Place) -> dict[str, Any]:
+def _decode_struct(value: dict[str, Any], node: Node, place: Place) -> dict[str, Any]:
     struct = node.name.rpartition(".")[2] or place.struct
-    fields = _fields_of(node)
+    fields = fields_of(node)
     changed: dict[str, Any] = {}
     for key, old in value.items():
         field = fields.get(key)
@@ -160,8 +163,8 @@ def _decode_struct(value: dict[str, Any], node: Node, place: _Place) -> dict[str
         new = old
         if not field.fits(old):
             path = f"{place.path}.{key}" if place.path else key
-            new = _decode(old, field.node, _Place(struct, path, field.go_type))
-        if new is None or (field.omits_empty and not new and _is_empty(new, field.node, field.raw_type)):
+            new = _decode(old, field.node, Place(struct, path, field.go_type))
+        if new is None or (field.omits_empty and not new and is_empty(new, field.node)):
             changed[key] = MISSING
         elif new is not old:
             changed[key] = new
@@ -211,33 +214,33 @@ def _zero_of(node: Node, go_type: str) -> Any:
     return {"string": "", "integer": 0, "number": 0, "boolean": False}.get(node.type)
 
 
-def _is_empty(value: Any, node: Node, go_type: str) -> bool:
-    """Whether ``omitempty`` leaves the value out: no pointer, and zero, false or without entries."""
-    if go_type.startswith("*"):
-        return False
+def is_empty(value: Any, node: Node) -> bool:
+    """Whether ``omitempty`` leaves the value of a field that is no pointer out: zero, false or without entries."""
     if isinstance(value, dict):
         return not value and not node.fields
     return value in ("", 0, False, []) if not isinstance(value, float) else value == 0
 
 
-def _decode_list(value: Any, node: Node, place: _Place) -> Any:
+def _decode_list(value: Any, node: Node, place: Place) -> Any:
     if not isinstance(value, list):
         raise place.refuse(value, place.go_type)
     element = node.element
     if element is None:
         return value
-    inner = _Place(place.struct, place.path, place.go_type.removeprefix("[]"))
-    items = [_zero(element) if item is None else _decode(item, element, inner) for item in value]
+    inner = Place(place.struct, place.path, place.go_type.removeprefix("[]"))
+    items = [zero(element) if item is None else _decode(item, element, inner) for item in value]
     return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
 
 
-def _zero(node: Node) -> Any:
+def zero(node: Node) -> Any:
+    """What a null decodes to where there is no pointer."""
     if node.default is not MISSING:
         return node.default
     return {"string": "", "integer": 0, "boolean": False, "array": None}.get(node.type, {} if node.fields else "0")
 
 
-def _decode_scalar(value: Any, node: Node, place: _Place) -> Any:
+def decode_scalar(value: Any, node: Node, place: Place) -> Any:
+    """A scalar checked against its type. Raises DecodeError."""
     if node.type == "string":
         if not isinstance(value, str):
             raise place.refuse(value, place.go_type)
@@ -253,7 +256,7 @@ def _decode_scalar(value: Any, node: Node, place: _Place) -> Any:
     return value
 
 
-def _check_integer(value: Any, node: Node, place: _Place) -> None:
+def _check_integer(value: Any, node: Node, place: Place) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise place.refuse(value, place.go_type)
     bound = INTEGERS[node.raw.get("format", "int64")]
@@ -283,7 +286,7 @@ def _map_value(go_type: str) -> str:
     return match[1] if match else "string"
 
 
-def _quantity(value: Any, _place: _Place) -> str:
+def _quantity(value: Any, _place: Place) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise DecodeError(QUANTITY_WORDS)
     text = _canonical(value)
@@ -298,19 +301,19 @@ def _canonical(value: str | float) -> str:
         raise DecodeError(QUANTITY_WORDS) from None
 
 
-def _time(value: Any, place: _Place) -> Any:
+def _time(value: Any, place: Place) -> Any:
     if isinstance(value, str) and WHOLE_SECONDS.fullmatch(value):
         return value
     instant = _instant(value, place, "2006-01-02T15:04:05Z07:00")
     return None if instant is None else timestamps.rfc3339(instant)
 
 
-def _micro_time(value: Any, place: _Place) -> Any:
+def _micro_time(value: Any, place: Place) -> Any:
     instant = _instant(value, place, "2006-01-02T15:04:05.000000Z07:00")
     return None if instant is None else timestamps.rfc3339_micro(instant)
 
 
-def _instant(value: Any, place: _Place, layout: str) -> Any:
+def _instant(value: Any, place: Place, layout: str) -> Any:
     if not isinstance(value, str):
         raise DecodeError(f"json: cannot unmarshal {json_word(value)} into Go value of type string")
     if not value:
@@ -324,7 +327,7 @@ def _instant(value: Any, place: _Place, layout: str) -> Any:
         raise DecodeError(f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"') from None
 
 
-def _int_or_string(value: Any, place: _Place) -> Any:
+def _int_or_string(value: Any, place: Place) -> Any:
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise place.refuse(value, "int32", literal=isinstance(value, float))
     return value

@@ -1,7 +1,7 @@
 """``metadata.managedFields``: who owns which fields, read, kept and written as the real server does."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -55,15 +55,22 @@ class ManagerKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """What one manager owns, in which version's words, since when (as written)."""
+    """What one manager owns, in which version's words, since when (as written).
+
+    ``ordered`` says that the fields stand in the order they are written in already.
+    """
 
     fields: FieldSet
     api_version: str
     applied: bool
     time: str | None = None
+    ordered: bool = False
 
     def keeping(self, fields: FieldSet) -> "Owned":
-        return self if fields is self.fields else replace(self, fields=fields)
+        """The same with some fields less."""
+        if fields is self.fields:
+            return self
+        return Owned(fields, self.api_version, self.applied, self.time, self.ordered)
 
 
 Managers = dict[ManagerKey, Owned]
@@ -73,8 +80,8 @@ class BadManagedFields(ValueError):
     """managedFields that cannot be read; the message says which entry and why."""
 
 
-def decode(entries: Sequence[Document] | None) -> Managers:
-    """The managers of an object. Raises BadManagedFields."""
+def decode(entries: Sequence[Document] | None, *, ordered: bool = False) -> Managers:
+    """The managers of an object. Raises BadManagedFields. ``ordered``: the entries are as ``encode`` wrote them."""
     managers: Managers = {}
     for index, entry in enumerate(entries or ()):
         operation, api_version = entry.get("operation", ""), entry.get("apiVersion", "")
@@ -93,13 +100,13 @@ def decode(entries: Sequence[Document] | None) -> Managers:
         key = ManagerKey(
             entry.get("manager", ""), operation, "" if applied else api_version, entry.get("subresource", "")
         )
-        managers[key] = Owned(fields, api_version, applied, entry.get("time"))
+        managers[key] = Owned(fields, api_version, applied, entry.get("time"), ordered)
     return managers
 
 
-def decode_or_empty(entries: Sequence[Document] | None) -> Managers:
+def decode_or_empty(entries: Sequence[Document] | None, *, ordered: bool = False) -> Managers:
     try:
-        return decode(entries)
+        return decode(entries, ordered=ordered)
     except BadManagedFields:
         return {}
 
@@ -126,7 +133,7 @@ def _entry(key: ManagerKey, owned: Owned) -> Document:
     if owned.time:
         entry["time"] = owned.time
     entry["fieldsType"] = "FieldsV1"
-    entry["fieldsV1"] = field_set.in_order(owned.fields)
+    entry["fieldsV1"] = owned.fields if owned.ordered else field_set.in_order(owned.fields)
     if key.subresource:
         entry["subresource"] = key.subresource
     return entry

@@ -25,16 +25,20 @@ class Node:
 
     ``default`` is MISSING where there is none. ``list_keys`` is empty for a set. ``deep_defaults`` says that this
     place or one below has a default, ``deep_rules`` the same for CEL rules and ``deep_lists`` for lists whose items
-    must be unique, so that walks can stop early.
+    must be unique, so that walks can stop early. What walks work out about a place once (``decoder``, ``defaulted``,
+    ``own_defaults``)
+    they keep with it.
     """
 
     __slots__ = (
         "associative",
         "atomic_map",
+        "decoder",
         "deep_defaults",
         "deep_lists",
         "deep_rules",
         "default",
+        "defaulted",
         "element",
         "embedded",
         "fields",
@@ -47,6 +51,7 @@ class Node:
         "merge_key",
         "name",
         "nullable",
+        "own_defaults",
         "owned_element",
         "patch_strategy",
         "preserve",
@@ -79,10 +84,13 @@ class Node:
         self.holds_scalar = self.type not in {"object", "array"}
         self.free_form = False
         self.deep_defaults = False
+        self.defaulted: tuple[tuple[str, Node], ...] | None = None
         self.deep_lists = self.associative
         self.deep_rules = False
         self.rules: list[Any] = []
         self.validator: Callable[..., Any] | None = None
+        self.own_defaults: Any = None
+        self.decoder: Callable[[Any], Any] | None = None
 
     def child(self, key: str) -> "Node | None":
         """The node of a map key: declared, or the one any other key has; None for an undeclared field."""

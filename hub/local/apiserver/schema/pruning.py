@@ -21,8 +21,39 @@ def prune(value: dict[str, Any], root: Node, *, nulls: bool = True) -> tuple[dic
     unknown: list[str] = []
     if isinstance(value.get("metadata"), dict):
         value = _without_unknown_metadata(value, root, unknown)
+    if nulls and not unknown and _is_clean(value, root, at_root=True):
+        return value, []
     pruned = _prune(value, root, "", unknown, at_root=True)
     return without_nulls(pruned, root) if nulls else pruned, sorted(unknown)
+
+
+def _is_clean(value: dict[str, Any], node: Node, *, at_root: bool = False) -> bool:
+    """Whether every field of a map is declared and none is null, at any depth: most objects are like that."""
+    fields, element = node.fields, node.element if node.type != "array" else None
+    for key, item in value.items():
+        child = fields.get(key) or element
+        if child is None:
+            if not node.preserve and not (at_root and key in RESOURCE_FIELDS):
+                return False
+        elif item is None:
+            return False
+        elif at_root and key == "metadata":
+            continue
+        elif not _is_clean_below(item, child):
+            return False
+    return True
+
+
+def _is_clean_below(item: Any, child: Node) -> bool:
+    kind = type(item)
+    if kind is dict:
+        return _is_clean(item, child)
+    if kind is not list:
+        return True
+    element = child.element if child.type != "object" else None
+    if element is None:
+        return child.preserve
+    return all(_is_clean_below(one, element) if one is not None else False for one in item)
 
 
 def with_clean_metadata(document: dict[str, Any]) -> dict[str, Any]:

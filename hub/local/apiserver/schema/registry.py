@@ -17,6 +17,7 @@ from hub.local.apiserver.schema import (
     patch_error,
     pruning,
     published_schemas,
+    quick_decoding,
     server_side_apply,
     strategic_merge,
     tables,
@@ -105,9 +106,34 @@ class SchemaRegistry:
         """
         node = self.schema(gvk)
         if gvk in self._custom:
-            decoded = go_decoding.decode_metadata(document, self._builtin.node(OBJECT_META))
-            return pruning.prune(decoded, node)
-        return pruning.prune(go_decoding.decode(document, node), node, nulls=False)
+            return pruning.prune(self._with_decoded_metadata(document), node)
+        try:
+            return pruning.with_clean_metadata(self._decoded(document, node)), []
+        except quick_decoding.NotPlain:
+            return pruning.prune(go_decoding.decode(document, node), node, nulls=False)
+
+    def _decoded(self, document: Document, node: Node) -> Document:
+        """A built-in object decoded the quick way. Raises NotPlain."""
+        decoded: Document = quick_decoding.decode(document, node)
+        return go_decoding.with_encoded_data(decoded, node)
+
+    def _as_written(self, document: Document, node: Node) -> Document:
+        """A built-in object in canonical form. Raises DecodeError."""
+        try:
+            return self._decoded(document, node)
+        except quick_decoding.NotPlain:
+            return go_decoding.decode(document, node)
+
+    def _with_decoded_metadata(self, document: Document) -> Document:
+        """A custom resource with its metadata decoded: the one part of it that is a Go struct. Raises DecodeError."""
+        metadata, node = document.get("metadata"), self._builtin.node(OBJECT_META)
+        if metadata is None:
+            return document
+        try:
+            decoded = quick_decoding.decode(metadata, node)
+        except quick_decoding.NotPlain:
+            return go_decoding.decode_metadata(document, node)
+        return document if decoded is metadata else {**document, "metadata": decoded}
 
     def validate(self, gvk: GVK, new: Document, old: Document | None, subresource: str) -> Sequence[FieldError]:
         """What the real server would say against creating ``new`` (``old`` is None) or changing ``old`` into it."""
@@ -138,7 +164,7 @@ class SchemaRegistry:
         manager = (how.manager, how.subresource)
         merged = server_side_apply.apply(start, applied, typing, manager, how.force, how.now)
         clean = pruning.with_clean_metadata(merged)
-        merged = clean if gvk in self._custom else go_decoding.decode(clean, typing.node)
+        merged = clean if gvk in self._custom else self._as_written(clean, typing.node)
         filled = self._filled(gvk, merged, typing.node)
         return filled if live is None else server_side_apply.with_old_times(filled, live)
 

@@ -95,7 +95,7 @@ def apply(
     key = ManagerKey.of(name, APPLY, typing.api_version, subresource)
     entries = (live.get("metadata") or {}).get("managedFields")
     try:
-        managers = managed_fields.decode(entries)
+        managers = managed_fields.decode(entries, ordered=True)
     except managed_fields.BadManagedFields as problem:
         raise ApplyError(500, f"failed to decode managed fields: {problem}") from problem
     bare = without_managed_fields(live)
@@ -267,12 +267,12 @@ def track_update(
     """
     entries = ((old or {}).get("metadata") or {}).get("managedFields")
     given = (new.get("metadata") or {}).get("managedFields")
-    if manager[1]:
-        managers = managed_fields.decode_or_empty(entries)
+    if manager[1] or (entries and given == entries):
+        managers = managed_fields.decode_or_empty(entries, ordered=True)
     elif is_reset_request(new):
         managers = {}
     else:
-        managers = managed_fields.decode_or_empty(given) or managed_fields.decode_or_empty(entries)
+        managers = managed_fields.decode_or_empty(given) or managed_fields.decode_or_empty(entries, ordered=True)
     if not managers and old is not None:
         return []
     live = without_managed_fields(old) if old else typing.empty

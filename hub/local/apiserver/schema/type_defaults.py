@@ -249,6 +249,44 @@ SETTERS: Final[dict[str, Setter]] = {
 }
 
 
+class _Own:
+    """What defaulting does at one type: values where absent, and the setter. ``deep`` says that it, or a type below it,
+    does anything at all."""
+
+    __slots__ = ("absent", "deep", "pointers", "setter")
+
+    def __init__(self, node: Node) -> None:
+        self.absent = tuple(WHERE_ABSENT.get(node.name, {}).items())
+        self.setter = SETTERS.get(node.name)
+        go = openapi_data.load().go_fields.get(node.name, {}) if self.absent else {}
+        self.pointers = frozenset(field for field, _ in self.absent if go.get(field, "").startswith("*"))
+        self.deep = bool(self.absent) or self.setter is not None
+
+
+def _own(node: Node) -> _Own:
+    """What is done at a node, worked out once for it and all below it."""
+    if node.own_defaults is None:
+        _work_out(node, {})
+    found: _Own = node.own_defaults
+    return found
+
+
+def _work_out(node: Node, open_nodes: dict[int, Node]) -> bool:
+    """Whether anything is done at or below a node. A node that contains itself counts as one where something is."""
+    if node.own_defaults is not None:
+        return bool(node.own_defaults.deep)
+    if id(node) in open_nodes:
+        return True
+    open_nodes[id(node)] = node
+    own = _Own(node)
+    below = [*node.fields.values(), *([node.element] if node.element is not None else [])]
+    deep = [_work_out(child, open_nodes) for child in below if not child.free_form]
+    own.deep = own.deep or any(deep)
+    node.own_defaults = own
+    del open_nodes[id(node)]
+    return own.deep
+
+
 def fill(value: Any, node: Node) -> Any:
     """``value`` with its types' defaults; the value given is not changed."""
     if isinstance(value, list):
@@ -258,31 +296,33 @@ def fill(value: Any, node: Node) -> Any:
         return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
     if not isinstance(value, dict):
         return value
-    return _fill_map(_with_own_defaults(value, node), node)
+    own = _own(node)
+    if not own.deep:
+        return value
+    return _fill_map(_with_own_defaults(value, own), node)
 
 
-def _with_own_defaults(value: dict[str, Any], node: Node) -> dict[str, Any]:
-    absent, setter = WHERE_ABSENT.get(node.name), SETTERS.get(node.name)
-    if absent is None and setter is None:
+def _with_own_defaults(value: dict[str, Any], own: _Own) -> dict[str, Any]:
+    if not own.absent and own.setter is None:
         return value
     result = dict(value)
-    go = openapi_data.load().go_fields.get(node.name, {})
-    for field, default in (absent or {}).items():
+    for field, default in own.absent:
         held = result.get(field)
         # a zero that is no pointer cannot be told from an absent value
-        if held is None or (held in ("", 0) and held is not False and not go.get(field, "").startswith("*")):
+        if held is None or (held in ("", 0) and held is not False and field not in own.pointers):
             result[field] = defaulting.copied(default)
-    if setter is not None:
-        setter(result)
+    if own.setter is not None:
+        own.setter(result)
     return result if result != value else value
 
 
 def _fill_map(value: dict[str, Any], node: Node) -> dict[str, Any]:
     changed: dict[str, Any] = {}
+    fields, element = node.fields, node.element
     for key, old in value.items():
         if not isinstance(old, (dict, list)):
             continue
-        child = node.child(key)
+        child = fields.get(key) or element
         if child is not None and not child.free_form:
             new = fill(old, child)
             if new is not old:

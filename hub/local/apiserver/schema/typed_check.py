@@ -11,6 +11,43 @@ def check(value: Any, node: Node, path: str = "", *, duplicates: bool = False) -
 
     ``duplicates`` lets lists of type set and map hold an item twice.
     """
+    if value is None or (not duplicates and _plainly_fits(value, node)):
+        return
+    _check(value, node, path, duplicates)
+
+
+def _plainly_fits(value: Any, node: Node) -> bool:
+    """Whether all is well, found out without the paths that a complaint needs; False where a closer look is due."""
+    kind = type(value)
+    if kind is dict:
+        if not node.holds_map:
+            return False
+        fields, other = node.fields, node.owned_element
+        for key, item in value.items():
+            child = fields.get(key) or other
+            if child is None or (item is not None and not _plainly_fits(item, child)):
+                return False
+        return True
+    if kind is list:
+        return node.holds_list and _items_plainly_fit(value, node)
+    if kind is str:
+        return node.type in {"string", ""} and node.holds_scalar
+    return kind is int and node.type in {"integer", "number"}
+
+
+def _items_plainly_fit(value: list[Any], node: Node) -> bool:
+    child = node.element or UNTYPED
+    if node.associative:
+        try:
+            elements = typed_values.elements_of(value, node)
+        except typed_values.TypeMismatch:
+            return False
+        if len(set(elements)) < len(elements):
+            return False
+    return all(item is None or _plainly_fits(item, child) for item in value)
+
+
+def _check(value: Any, node: Node, path: str, duplicates: bool) -> None:
     if value is None:
         return
     form = typed_values.shape(value, node)
@@ -21,7 +58,7 @@ def check(value: Any, node: Node, path: str = "", *, duplicates: bool = False) -
             child = typed_values.child_of(node, key)
             if child is None:
                 raise typed_values.TypeMismatch(f"{path}.{key}: field not declared in schema")
-            check(item, child, f"{path}.{key}", duplicates=duplicates)
+            _check(item, child, f"{path}.{key}", duplicates)
     elif form == typed_values.LIST:
         _check_list(value, node, path, duplicates)
     else:
@@ -34,7 +71,7 @@ def _check_list(value: Any, node: Node, path: str, duplicates: bool) -> None:
     child = node.element or UNTYPED
     if not node.associative:
         for index, item in enumerate(value):
-            check(item, child, f"{path}[{index}]", duplicates=duplicates)
+            _check(item, child, f"{path}[{index}]", duplicates)
         return
     try:
         elements = typed_values.elements_of(value, node)
@@ -45,7 +82,7 @@ def _check_list(value: Any, node: Node, path: str, duplicates: bool) -> None:
         if element in seen and not duplicates:
             raise typed_values.TypeMismatch(f"{path}: duplicate entries for key {field_set.text((element,))}")
         seen.add(element)
-        check(item, child, path + field_set.text((element,)), duplicates=duplicates)
+        _check(item, child, path + field_set.text((element,)), duplicates)
 
 
 def _check_scalar(value: Any, node: Node, path: str) -> None:

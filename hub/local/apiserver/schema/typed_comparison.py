@@ -40,6 +40,10 @@ def compare(left: Any, right: Any, node: Node) -> Comparison:
 def _compare(left: Any, right: Any, node: Node, path: Path, result: Comparison) -> None:
     if left is right:
         return
+    if path and (left is MISSING or right is MISSING):
+        side, value = (result.added, right) if left is MISSING else (result.removed, left)
+        field_set.insert_below(side, path, typed_values.members_of(value, node))
+        return
     if left is not MISSING and right is not MISSING:
         if type(left) is type(right) and left == right and node.type:
             return

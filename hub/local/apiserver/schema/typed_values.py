@@ -151,6 +151,25 @@ def _collect_list(value: list[Any], node: Node, out: FieldSet) -> None:
         out[element] = below
 
 
+def members_of(value: Any, node: Node) -> FieldSet:
+    """What appears with a value that was not there, or goes with it: every place of it, down to what is atomic."""
+    below: FieldSet = {}
+    form = shape(value, node)
+    if form == MAP:
+        if isinstance(value, dict) and not node.atomic_map:
+            fields, other = node.fields, node.owned_element or UNTYPED
+            for key, item in value.items():
+                below[f"f:{key}"] = members_of(item, fields.get(key) or other)
+    elif form == LIST and node.associative and isinstance(value, list):
+        elements, child = elements_of(value, node), node.element or UNTYPED
+        repeated = len(set(elements)) < len(elements)
+        for element, item in zip(elements, value, strict=True):
+            below[element] = {} if repeated and elements.count(element) > 1 else members_of(item, child)
+    if below:
+        below["."] = {}
+    return below
+
+
 def merge(live: Any, applied: Any, node: Node) -> Any:
     """``applied`` laid over ``live``: what it names wins, the rest stays. Either may be MISSING, not both."""
     if applied is MISSING or live is applied:
