@@ -37,8 +37,9 @@ class WebhookCaller(Protocol):
 class Log(Protocol):
     """Durable storage of commits."""
 
-    async def append(self, events: Sequence[Event]) -> None:
-        """Return when the events, and all before them, are safe."""
+    def append(self, events: Sequence[Event]) -> "asyncio.Future[None]":
+        """Done when the events, and all before them, are safe."""
+        ...
 
     async def close(self) -> None: ...
 
@@ -110,16 +111,25 @@ class ApiServer:
         if not events:
             await self._caught_up()
             return
-        if self._log is not None:
-            self._saving = asyncio.ensure_future(self._log.append(events))
-            try:
-                await self._saving
-            except Exception as error:
-                # Memory is ahead of the disk now: going on would show what a restart takes back.
-                _logger.critical("storage failed, no request is answered any more: %s", error)
-                self._broken = str(error)
-                raise
-        self._publish(events)
+        if self._log is None:
+            self._publish(events)
+            return
+        self._saving = saving = self._log.append(events)
+        # Watches are told even if whoever wrote does not wait for the end.
+        if saving.done():
+            self._saved(events, saving)
+        else:
+            saving.add_done_callback(lambda done: self._saved(events, done))
+        await asyncio.shield(saving)
+
+    def _saved(self, events: Sequence[Event], saving: "asyncio.Future[None]") -> None:
+        error = saving.exception()
+        if error is None:
+            self._publish(events)
+            return
+        # Memory is ahead of the disk now: going on would show what a restart takes back.
+        _logger.critical("storage failed, no request is answered any more: %s", error)
+        self._broken = str(error)
 
     async def _caught_up(self) -> None:
         """Wait until all that memory shows is on disk: nobody may build on what a kill would take back."""

@@ -61,11 +61,11 @@ class SqliteLog:
         self._thread.start()
         return (found[0] + _GAP if found else 0), iter(rows)
 
-    async def append(self, events: Sequence[Event]) -> None:
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[None] = loop.create_future()
+    def append(self, events: Sequence[Event]) -> "asyncio.Future[None]":
+        """What is done when the events, and all before them, are safe."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queue.put(_Batch(events, done))
-        await done
+        return done
 
     def _write_all(self) -> None:
         connection = self._connected()
@@ -85,22 +85,20 @@ class SqliteLog:
 
     def _write(self, connection: sqlite3.Connection, batches: list[_Batch]) -> None:
         error: Exception | None = None
+        events = [event for batch in batches for event in batch.events]
         try:
             connection.execute("BEGIN IMMEDIATE")
-            for batch in batches:
-                for event in batch.events:
-                    _write_event(connection, event)
-            version = max(event.version for batch in batches for event in batch.events)
-            connection.execute("INSERT OR REPLACE INTO counter VALUES (1, ?)", (version,))
+            _write_events(connection, events)
+            connection.execute("INSERT OR REPLACE INTO counter VALUES (1, ?)", (events[-1].version,))
             connection.execute("COMMIT")
         except sqlite3.Error as problem:
             error = problem
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-        for batch in batches:
-            loop = batch.done.get_loop()
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(_finish, batch.done, error)
+        loop = batches[0].done.get_loop()
+        if not loop.is_closed():
+            # One call for the whole group: each wakes the loop through a pipe.
+            loop.call_soon_threadsafe(_finish, [batch.done for batch in batches], error)
 
     async def close(self) -> None:
         """Write what is queued and stop."""
@@ -110,19 +108,22 @@ class SqliteLog:
             await asyncio.to_thread(self._thread.join)
 
 
-def _finish(done: "asyncio.Future[None]", error: Exception | None) -> None:
-    if done.done():
-        return
-    if error is None:
-        done.set_result(None)
-    else:
-        done.set_exception(error)
+def _finish(waiting: "list[asyncio.Future[None]]", error: Exception | None) -> None:
+    for done in waiting:
+        if done.done():
+            continue
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(error)
 
 
-def _write_event(connection: sqlite3.Connection, event: Event) -> None:
-    if event.new is None:
-        assert event.old is not None
-        connection.execute("DELETE FROM objects WHERE store = ? AND key = ?", (event.store, event.old.key))
-    else:
-        row = (event.store, event.new.key, event.version, event.new.body)
-        connection.execute("INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?)", row)
+def _write_events(connection: sqlite3.Connection, events: Sequence[Event]) -> None:
+    """The last word on each object: what was overwritten within the group need not reach the disk."""
+    last = {(event.store, (event.new or event.old).key): event for event in events}  # type: ignore[union-attr]
+    rows = [(store, key, event.version, event.new.body) for (store, key), event in last.items() if event.new]
+    gone = [place for place, event in last.items() if event.new is None]
+    if rows:
+        connection.executemany("INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?)", rows)
+    if gone:
+        connection.executemany("DELETE FROM objects WHERE store = ? AND key = ?", gone)

@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-from collections.abc import Iterable, Iterator
 from itertools import islice
 
 import msgspec
@@ -11,7 +10,7 @@ from hub.local.apiserver import event_versions, failure, request_path, selection
 from hub.local.apiserver.answer import Answer, json_answer, partial
 from hub.local.apiserver.call import Call, bytes_of, document_of
 from hub.local.apiserver.list_options import check_list
-from hub.local.apiserver.store import Collection, SortedObjects, Stored, encode
+from hub.local.apiserver.store import Collection, Span, Stored, encode
 from worker_agent.api.document import Document
 
 _EXPIRED_LIST = "The resourceVersion for the provided list is too old."
@@ -79,32 +78,32 @@ def list_objects(call: Call) -> Answer:
     chosen = selection.select(call.resource, call.target.namespace, call.target.name, call.query)
     limit = request_path.number(call.query, "limit") or 0
     collection = call.state.collection(call.resource.store)
-    version, candidates = _candidates(call, collection, chosen)
+    span = _span(call, collection, chosen)
+    candidates = collection.between(span)
     matching = candidates if chosen.everything else (found for found in candidates if chosen.matches(found))
-    metadata: Document = {"resourceVersion": str(version)}
+    metadata: Document = {"resourceVersion": str(span.version)}
     if call.resource.custom and call.form.kind == "object":
         metadata["continue"] = ""  # the real server's lists of custom kinds always have it
     if limit > 0:
         page = list(islice(matching, limit))
         following = next(matching, None)
         if following is not None:
-            metadata["continue"] = _token(version, page[-1])
-            if not chosen.labels and not chosen.fields:
-                metadata["remainingItemCount"] = 1 + sum(1 for _ in matching)
+            metadata["continue"] = _token(span.version, page[-1])
+            if not chosen.name and not chosen.labels and not chosen.fields:
+                metadata["remainingItemCount"] = collection.count(span._replace(first=page[-1].key, after=True))
     else:
         page = list(matching)
     return _list_answer(call, metadata, page)
 
 
-def _candidates(call: Call, collection: Collection, chosen: selection.Selection) -> tuple[int, Iterator[Stored]]:
-    """The revision a list shows and the objects to choose from, in key order."""
+def _span(call: Call, collection: Collection, chosen: selection.Selection) -> Span:
     state = call.state
+    first, last = (f"{chosen.namespace}/", f"{chosen.namespace}0") if chosen.namespace else (None, None)
     if text := call.query.get("continue", ""):
         token = _read_token(text, chosen.namespace)
         if token.rv > 0 and token.rv < collection.oldest:
             raise failure.expired(_EXPIRED_PAGE)
-        version = state.version if token.rv < 0 else token.rv
-        return version, _after(_at(collection, version, state.version), chosen.namespace, token.start)
+        return Span(state.version if token.rv < 0 else token.rv, token.start, last, after=True)
     wanted = request_path.revision(call.query)
     if wanted is not None and wanted > state.version:
         raise failure.too_large(wanted, state.version)
@@ -113,24 +112,8 @@ def _candidates(call: Call, collection: Collection, chosen: selection.Selection)
     if exact and wanted:
         if wanted < collection.oldest:
             raise failure.expired(_EXPIRED_LIST)
-        return wanted, _in_namespace(_at(collection, wanted, state.version), chosen.namespace)
-    return state.version, collection.in_namespace(chosen.namespace)
-
-
-def _at(collection: Collection, version: int, current: int) -> SortedObjects:
-    return collection.objects if version >= current else collection.at(version)
-
-
-def _in_namespace(objects: SortedObjects, namespace: str) -> Iterator[Stored]:
-    return _after(objects, namespace, "")
-
-
-def _after(objects: SortedObjects, namespace: str, start: str) -> Iterator[Stored]:
-    """Objects of the namespace whose key follows ``start``."""
-    first = max(start, f"{namespace}/") if namespace else start
-    last = f"{namespace}0" if namespace else None
-    keys: Iterable[str] = objects.irange(first or None, last, inclusive=(not start, False))
-    return (objects[key] for key in keys)
+        return Span(wanted, first, last)
+    return Span(state.version, first, last)
 
 
 def _token(version: int, last: Stored) -> str:

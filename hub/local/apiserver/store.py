@@ -8,7 +8,8 @@ without decoding the object.
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from typing import Any
+from heapq import merge
+from typing import Any, NamedTuple
 
 import msgspec
 from sortedcontainers import SortedDict
@@ -80,9 +81,6 @@ class Event:
         """Encoded watch frames by what shapes them, shared by all watches that want the same."""
 
 
-SortedObjects = SortedDict
-
-
 class Collection:
     """All objects of one kind in the order of their keys, and the log of what happened to them."""
 
@@ -114,16 +112,48 @@ class Collection:
         keys = self.objects.irange(f"{namespace}/", f"{namespace}0", inclusive=(True, False))
         return (self.objects[key] for key in keys)
 
-    def at(self, version: int) -> "SortedDict[str, Stored]":
-        """The objects as they were at a revision inside the window, by undoing the log."""
-        objects = self.objects.copy()
-        for event in reversed(self.log[self.position_after(version) - self.dropped :]):
+    def between(self, span: "Span") -> Iterator[Stored]:
+        """The objects of a span in key order, as they were at its revision: what was written since is undone."""
+        keys = self.objects.irange(span.first, span.last, inclusive=(not span.after, False))
+        undone = self._undone(span)
+        if not undone:
+            return (self.objects[key] for key in keys)
+        gone = sorted(key for key in undone if key not in self.objects)
+        each = ((key, undone[key] if key in undone else self.objects[key]) for key in merge(keys, gone))
+        return (stored for _, stored in each if stored is not None)
+
+    def count(self, span: "Span") -> int:
+        """How many objects ``between`` gives, without looking at all of them."""
+        place = self.objects.bisect_right if span.after else self.objects.bisect_left
+        start = 0 if span.first is None else place(span.first)
+        end = len(self.objects) if span.last is None else self.objects.bisect_left(span.last)
+        changed = sum((old is not None) - (key in self.objects) for key, old in self._undone(span).items())
+        return max(0, int(end - start)) + changed
+
+    def _undone(self, span: "Span") -> dict[str, Stored | None]:
+        """What was written since, by key, as it was before; None where there was nothing."""
+        undone: dict[str, Stored | None] = {}
+        if not self.log or self.log[-1].version <= span.version:
+            return undone
+        for event in reversed(self.log[self.position_after(span.version) - self.dropped :]):
             key = (event.new or event.old).key  # type: ignore[union-attr]  # one of them is there
-            if event.old is None:
-                objects.pop(key, None)
-            else:
-                objects[key] = event.old
-        return objects
+            if span.holds(key):
+                undone[key] = event.old
+        return undone
+
+
+class Span(NamedTuple):
+    """Keys from ``first`` (or after it) up to ``last``, which is not among them, at a revision inside the window."""
+
+    version: int
+    first: str | None
+    last: str | None
+    after: bool = False
+
+    def holds(self, key: str) -> bool:
+        if self.first is not None and (key < self.first or (self.after and key == self.first)):
+            return False
+        return self.last is None or key < self.last
 
 
 class State:

@@ -104,8 +104,10 @@ async def test_deletion_under_way_is_finished_after_a_restart(config: ServerConf
 class FullDisk:
     """A log that cannot take anything."""
 
-    async def append(self, events: object) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
+    def append(self, events: object) -> "asyncio.Future[None]":
+        failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        failed.set_exception(sqlite3.OperationalError("database or disk is full"))
+        return failed
 
     async def close(self) -> None: ...
 
@@ -121,11 +123,18 @@ async def test_failed_storage_ends_service(world: World) -> None:
 
 
 class SlowDisk:
-    def __init__(self) -> None:
-        self.go = asyncio.Event()
+    """A log that is done when it is told to be."""
 
-    async def append(self, events: Sequence[Event]) -> None:
-        await self.go.wait()
+    def __init__(self) -> None:
+        self.writing: list[asyncio.Future[None]] = []
+
+    def append(self, events: Sequence[Event]) -> "asyncio.Future[None]":
+        self.writing.append(asyncio.get_running_loop().create_future())
+        return self.writing[-1]
+
+    def go(self) -> None:
+        for done in self.writing:
+            done.set_result(None)
 
     async def close(self) -> None: ...
 
@@ -142,8 +151,28 @@ async def test_nobody_is_shown_what_is_not_on_disk_yet(world: World, again: str)
     for _ in range(9):
         await asyncio.sleep(0)
     assert not reading.done()
-    disk.go.set()
+    disk.go()
     assert [(await each).status for each in (writing, reading)] == [201, 200]
+
+
+async def test_watches_are_told_of_a_write_whose_writer_went_away(world: World) -> None:
+    disk = SlowDisk()
+    server = ApiServer(world.core, SystemClock(), log=disk)
+    transport = InProcessTransport(server)
+    watch = await transport.request(Request("GET", CONFIG_MAPS, (("watch", "true"),)))
+    frames = aiter(watch.stream)
+    body = json.dumps(config_map("a")).encode()
+    writing = asyncio.create_task(transport.request(Request("POST", CONFIG_MAPS, (), {}, body)))
+    for _ in range(9):
+        await asyncio.sleep(0)
+    assert disk.writing
+    writing.cancel()
+    await asyncio.gather(writing, return_exceptions=True)
+    disk.go()
+    told = json.loads(await asyncio.wait_for(anext(frames), 30))
+    assert (told["type"], told["object"]["metadata"]["name"]) == ("ADDED", "a")
+    await watch.close()
+    await server.stop()
 
 
 async def test_damaged_file_is_an_error_at_the_start(tmp_path: Path) -> None:
