@@ -11,7 +11,7 @@ writes = st.lists(st.tuples(st.sampled_from(KEYS), st.booleans()), max_size=30)
 
 def played(steps: list[tuple[str, bool]]) -> tuple[State, dict[int, dict[str, int]]]:
     """A state after puts (true) and removals, and what each revision held: key to the object's own revision."""
-    state = State(lambda size: bytes(size))
+    state = State(bytes)
     held: dict[str, int] = {}
     history = {state.version: dict(held)}
     for key, puts in steps:
