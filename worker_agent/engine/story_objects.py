@@ -65,24 +65,26 @@ def key_of(document: Document) -> Key:
     return Key(str(metadata.get("namespace") or ""), str(name))
 
 
-def put(state: ClusterState, document: Document, now: datetime) -> None:
-    """Show one object to the engine. Raises StoryError for an unknown kind or a document that cannot be read."""
+def put(state: ClusterState, document: Document, now: datetime) -> Any:
+    """Show one object to the engine; returns what the state says to it.
+
+    Raises StoryError for an unknown kind or a document that cannot be read.
+    """
     kind = document.get("kind")
     if kind in IGNORED:
-        return
+        return None
     if kind != WORKLOAD and kind not in _VIEWS:
         raise StoryError(f"kind: {kind!r}: must be one of {', '.join(KINDS)}")
-    put_view(state, str(kind), _decode(document, Workload if kind == WORKLOAD else _VIEWS[str(kind)][0]), now)
+    return put_view(state, str(kind), decode(document, Workload if kind == WORKLOAD else _VIEWS[str(kind)][0]), now)
 
 
-def put_view(state: ClusterState, kind: str, view: Any, now: datetime) -> None:
+def put_view(state: ClusterState, kind: str, view: Any, now: datetime) -> Any:
     """The same for an object that was decoded already; ``kind`` is one of KINDS."""
     try:
         if kind == WORKLOAD:
-            state.put_workload(view, now)
-        else:
-            taken: Callable[[Any], object] = getattr(state, f"put_{_VIEWS[kind][1]}")
-            taken(view)
+            return state.put_workload(view, now)
+        taken: Callable[[Any], object] = getattr(state, f"put_{_VIEWS[kind][1]}")
+        return taken(view)
     except quantity.QuantityError as error:
         raise StoryError(f"{kind} {str(view.metadata.key).removeprefix('/')}: {error}") from None
 
@@ -104,7 +106,8 @@ def load(state: ClusterState, documents: Iterable[Document], now: datetime) -> N
         put(state, document, now)
 
 
-def _decode(document: Document, view: type[Any]) -> Any:
+def decode(document: Document, view: type[Any]) -> Any:
+    """The typed view of a document. Raises StoryError."""
     try:
         # By way of JSON text, because pod templates are kept as the text they came in.
         return msgspec.json.decode(msgspec.json.encode(document), type=view, strict=False)

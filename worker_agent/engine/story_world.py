@@ -12,8 +12,9 @@ from worker_agent.api import names, timestamps
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
 from worker_agent.engine import cycle, story_objects
-from worker_agent.engine.plan import Admit, Plan, Preempt, Requeue, Step
+from worker_agent.engine.plan import Admit, Evict, Plan, Preempt, Requeue, Step
 from worker_agent.engine.policy import Policy
+from worker_agent.engine.preemption.search import PreemptionSearch
 from worker_agent.engine.state import ClusterState
 from worker_agent.engine.story_objects import WORKLOAD, StoryError
 
@@ -28,7 +29,10 @@ class StoryWorld:
         self.state = ClusterState(policy)
         self.now = now
         self.objects: dict[tuple[str, Key], Document] = {}
-        self._changed: dict[Key, None] = {}
+        self.search: PreemptionSearch | None = None
+        """In the place of the engine's own search for victims, where somebody wants to say who they are."""
+        self.changed: dict[Key, None] = {}
+        """Workloads that look different to what the engine was shown."""
         known = list(objects)
         for document in known:
             self.objects[str(document.get("kind")), story_objects.key_of(document)] = document
@@ -94,20 +98,20 @@ class StoryWorld:
         heads = self.state.heads(self.now)
         if not heads:
             return None
-        plan = cycle.run_cycle(self.state, heads, self.policy, self.now)
+        plan = cycle.run_cycle(self.state, heads, self.policy, self.now, self.search)
         for step in plan:
             self._write(step)
         return plan
 
     def observe(self) -> None:
         """The engine sees all changed Workloads, by name, then wakes what they concern."""
-        for key in sorted(self._changed, key=lambda key: (key.name, key.namespace)):
+        for key in sorted(self.changed, key=lambda key: (key.name, key.namespace)):
             document = self.objects.get((WORKLOAD, key))
             if document is None:
                 self.state.delete_workload(key, self.now)
             else:
                 story_objects.put(self.state, document, self.now)
-        self._changed.clear()
+        self.changed.clear()
         self.state.flush_requeues(self.now)
 
     # -- what is there ---------------------------------------------------------------------------------------------
@@ -137,7 +141,7 @@ class StoryWorld:
         found.update(status=str(on), reason=reason, message=message)
         if workload["metadata"].get("generation"):
             found["observedGeneration"] = workload["metadata"]["generation"]
-        self._changed[key] = None
+        self.changed[key] = None
 
     # -- what the shell would write --------------------------------------------------------------------------------
 
@@ -149,13 +153,15 @@ class StoryWorld:
             self.set(step.key, names.PREEMPTED, True, step.reason, step.message)
         elif isinstance(step, Requeue):
             self._refuse(step)
-        else:
+        elif isinstance(step, Evict):
             self.set(step.key, names.EVICTED, True, step.reason, step.message)
+            self.workload(step.key)["status"].pop("unhealthyNodes", None)
 
     def _admit(self, step: Admit) -> None:
         status = self.workload(step.key).setdefault("status", {})
         status["admission"] = step.admission
         status.pop("resourceRequests", None)
+        status.pop("unhealthyNodes", None)
         self.set(step.key, names.QUOTA_RESERVED, True, step.reason, step.message)
         if step.admitted:
             self.set(step.key, names.ADMITTED, True, "Admitted", "The workload is admitted")
