@@ -17,6 +17,7 @@ from hub.local.apiserver.serve import ServerConfig
 from hub.local.simulation import cluster as simulation
 from hub.local.simulation.shape import ClusterShape
 from worker_agent.api import crds
+from worker_agent.api.document import Document
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import SystemClock
 
@@ -31,6 +32,17 @@ class Configuration(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     data_directory: str
     persistent: bool = False
     node_groups: list[dict[str, object]] = []
+    autoscaler: dict[str, float] | None = None
+
+    @property
+    def definitions(self) -> tuple[Document, ...]:
+        """What the cluster's API server serves beside the kinds of Kubernetes."""
+        return crds.with_autoscaler() if self.autoscaler is not None else crds.documents()
+
+    @property
+    def shape(self) -> ClusterShape:
+        """Raises ShapeError."""
+        return ClusterShape.from_documents(self.node_groups, self.autoscaler)
 
 
 async def run(configuration: Configuration) -> None:
@@ -42,7 +54,7 @@ async def run(configuration: Configuration) -> None:
             data_dir=folder,
             port=configuration.port,
             name=configuration.name,
-            crds=crds.documents(),
+            crds=configuration.definitions,
             persist=configuration.persistent,
         ),
         clock,
@@ -51,7 +63,7 @@ async def run(configuration: Configuration) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     client = Client(running.transport_as(SIMULATION), clock, user_agent="fedhub-simulation")
-    shape = ClusterShape.from_documents(configuration.node_groups)
+    shape = configuration.shape
     simulating = asyncio.create_task(simulation.run_simulation(client, shape, clock))
     stopping = asyncio.create_task(stop.wait())
     try:

@@ -63,6 +63,7 @@ def _cluster(cluster: Cluster, where: Layout, persistent: bool, module: str) -> 
                     "dataDirectory": str(folder),
                     "persistent": persistent,
                     "nodeGroups": [group.model_dump(by_alias=True) for group in cluster.node_groups],
+                    "autoscaler": cluster.autoscaler.model_dump(by_alias=True) if cluster.autoscaler else None,
                 }
             )
         ),

@@ -22,23 +22,36 @@ class _Part(BaseModel):
 
 
 class NodeGroup(_Part):
-    """``count`` equal nodes; ``capacity`` in Kubernetes quantities."""
+    """``count`` equal nodes, up to ``maxCount`` with an autoscaler; ``capacity`` in Kubernetes quantities."""
 
     name: str
     count: Annotated[int, Field(ge=0, le=5000)]
+    max_count: Annotated[int | None, Field(ge=0, le=5000)] = None
     capacity: dict[str, str]
     labels: dict[str, str] = {}
     taints: list[dict[str, str]] = []
 
 
+class Autoscaler(_Part):
+    """Answers ProvisioningRequests of its cluster by adding nodes to the node groups; all times in seconds."""
+
+    accept_seconds: Annotated[float, Field(ge=0)] = 2
+    provision_seconds: Annotated[float, Field(ge=0)] = 10
+    booking_seconds: Annotated[float, Field(ge=0)] = 600
+    idle_seconds: Annotated[float, Field(ge=0)] = 60
+    give_up_seconds: Annotated[float, Field(ge=0)] = 600
+    refuse_attempts: Annotated[int, Field(ge=0)] = 0
+
+
 class Cluster(_Part):
-    """One cluster; ``labels`` go on its MultiKueueCluster (region, zone)."""
+    """One cluster; ``labels`` go on its MultiKueueCluster (region, zone). ``autoscaler`` is absent in most."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?$")]
     labels: dict[str, str] = {}
     node_groups: list[NodeGroup] = []
     source: Literal["kubeConfig", "agent"] = "kubeConfig"
     """How the hub reaches a worker: by its kubeconfig, or through the connection that its agent dials."""
+    autoscaler: Autoscaler | None = None
 
 
 class FederationSpec(_Part):

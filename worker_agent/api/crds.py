@@ -13,6 +13,7 @@ from worker_agent.api.document import Document
 from worker_agent.api.local_queue import LocalQueue
 from worker_agent.api.meta import Object
 from worker_agent.api.multikueue import MultiKueueCluster, MultiKueueConfig
+from worker_agent.api.provisioning_request import ProvisioningRequest
 from worker_agent.api.provisioning_request_config import ProvisioningRequestConfig
 from worker_agent.api.resource_flavor import ResourceFlavor
 from worker_agent.api.schema import Column, Crd
@@ -47,6 +48,12 @@ _ROOT: Final[Document] = {
 def documents() -> tuple[Document, ...]:
     """One definition per kind, in the order of ``KINDS``. Treat them as frozen."""
     return tuple(document(kind) for kind in KINDS)
+
+
+@cache
+def with_autoscaler() -> tuple[Document, ...]:
+    """Those, and the definition that an autoscaler's own installation brings: for clusters of our own making."""
+    return (*documents(), document(ProvisioningRequest))
 
 
 def document(kind: type[Object]) -> Document:

@@ -18,8 +18,6 @@ from hub.local.cluster_process import Configuration
 from hub.local.real import binaries, control_plane
 from hub.local.real.control_plane import ControlPlaneConfig
 from hub.local.simulation import cluster as simulation
-from hub.local.simulation.shape import ClusterShape
-from worker_agent.api import crds
 from worker_agent.kube.clock import SystemClock
 
 
@@ -39,12 +37,12 @@ async def run(configuration: Configuration) -> None:
             binaries=programs,
             name=configuration.name,
             port=configuration.port,
-            crds=crds.documents(),
+            crds=configuration.definitions,
         )
     )
     client = plane.connect()
     clock = SystemClock()
-    shape = ClusterShape.from_documents(configuration.node_groups)
+    shape = configuration.shape
     play = simulation.run_machines if programs.controller_manager else simulation.run_simulation
     tasks = [
         asyncio.create_task(play(client, shape, clock)),

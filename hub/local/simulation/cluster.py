@@ -8,17 +8,18 @@ from typing import Any
 
 import msgspec
 
+from hub.local.simulation import nodes as simulated_nodes
+from hub.local.simulation.autoscaler import Autoscaler
 from hub.local.simulation.job_controller import JobController
 from hub.local.simulation.kubelet import Completion, Kubelet, log_completion
 from hub.local.simulation.scheduler import Scheduler
-from hub.local.simulation.shape import SIMULATED, ClusterShape
+from hub.local.simulation.shape import ClusterShape
 from worker_agent.api.document import Document
-from worker_agent.api.meta import Key
 from worker_agent.api.pod import Node
 from worker_agent.api.resource_type import JOBS, NODES, PODS
-from worker_agent.kube.client import Client, PatchType
+from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
-from worker_agent.kube.errors import AlreadyExists, ApiError, NotFound
+from worker_agent.kube.errors import ApiError
 from worker_agent.kube.events import EventRecorder
 from worker_agent.kube.informer import Informer, Keep, document
 
@@ -32,10 +33,12 @@ class Part(Enum):
     JOBS = "jobs"
     SCHEDULER = "scheduler"
     KUBELETS = "kubelets"
+    AUTOSCALER = "autoscaler"
+    """Only where the cluster's shape has one."""
 
 
 ALL_PARTS = frozenset(Part)
-MACHINES = frozenset({Part.NODES, Part.KUBELETS})
+MACHINES = frozenset({Part.NODES, Part.KUBELETS, Part.AUTOSCALER})
 NODES_AT_ONCE = 16
 RETRY_SECONDS = 1.0
 
@@ -63,6 +66,8 @@ async def run_simulation(
         Part.KUBELETS: Kubelet(client, pods, nodes, clock, on_completion).run,
         Part.NODES: lambda: _keep_nodes(client, nodes, shape, clock),
     }
+    if shape.autoscaler is not None:
+        players[Part.AUTOSCALER] = Autoscaler(client, pods, nodes, shape, shape.autoscaler, clock).run
     watched: list[Informer[Any]] = [pods, nodes, *([jobs] if Part.JOBS in parts else [])]
     async with asyncio.TaskGroup() as group:
         for informer in watched:
@@ -102,51 +107,10 @@ async def _settle_nodes(client: Client, nodes: Informer[Node], shape: ClusterSha
 
     async def settle(node: Document) -> None:
         async with slots:
-            await _settle_node(client, nodes, node)
+            await simulated_nodes.settle(client, nodes, node)
 
     await asyncio.gather(*(settle(node) for node in wanted.values()))
     for key in nodes.keys():  # noqa: SIM118 - an informer is no dict
         known = nodes.get(key)
-        if known is not None and key.name not in wanted and known.metadata.label(SIMULATED):
-            try:
-                await client.delete(NODES, key.name)
-            except NotFound:
-                continue
-
-
-async def _settle_node(client: Client, nodes: Informer[Node], wanted: Document) -> None:
-    name = wanted["metadata"]["name"]
-    key = Key("", name)
-    if key not in nodes:
-        try:
-            made: Document = msgspec.json.decode(await client.create(NODES, wanted, field_manager="kubelet"))
-        except AlreadyExists:
-            made = msgspec.json.decode(await client.get(NODES, name))
-    else:
-        made = msgspec.json.decode(nodes.raw(key))
-    await _settle_taints_and_labels(client, made, wanted)
-    capacity = {name: wanted["status"][name] for name in ("capacity", "allocatable")}
-    status = made.get("status") or {}
-    if {name: status.get(name) for name in capacity} != capacity:
-        # Replaces the maps: a resource that the shape no longer names goes.
-        gone = {part: {r: None for r in status.get(part) or {} if r not in capacity[part]} for part in capacity}
-        merged = {part: gone[part] | capacity[part] for part in capacity}
-        body = {"status": merged if status.get("conditions") else wanted["status"] | merged}
-        await client.patch(
-            NODES, name, "", body, patch_type=PatchType.MERGE, subresource="status", field_manager="kubelet"
-        )
-
-
-async def _settle_taints_and_labels(client: Client, made: Document, wanted: Document) -> None:
-    labels = made["metadata"].get("labels") or {}
-    missing = {name: value for name, value in wanted["metadata"]["labels"].items() if labels.get(name) != value}
-    taints = wanted["spec"].get("taints")
-    body: Document = {}
-    if missing:
-        body["metadata"] = {"labels": missing}
-    if (made.get("spec") or {}).get("taints") != taints:
-        body["spec"] = {"taints": taints}
-    if body:
-        await client.patch(
-            NODES, made["metadata"]["name"], "", body, patch_type=PatchType.MERGE, field_manager="kubelet"
-        )
+        if known is not None and key.name not in wanted and shape.has_made(known.metadata):
+            await simulated_nodes.remove(client, key.name)

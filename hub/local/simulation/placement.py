@@ -133,6 +133,15 @@ class Room:
             _add(self._nodes[place[0]].used, place[1], -1)
         return place is not None
 
+    def node(self, name: str) -> NodeRoom:
+        """Raises KeyError where there is no such node."""
+        return self._nodes[name]
+
+    def place_of(self, uid: str) -> str:
+        """The node that a pod is on, empty for none."""
+        place = self._pods.get(uid)
+        return "" if place is None else place[0]
+
     def choose(self, demand: Demand) -> str | Unschedulable:
         """The node for a pod, or why there is none."""
         if not self._nodes:

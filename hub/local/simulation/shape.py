@@ -7,6 +7,7 @@ from typing import Any
 
 from worker_agent.api import quantity
 from worker_agent.api.document import Document
+from worker_agent.api.meta import ObjectMeta
 from worker_agent.api.timestamps import rfc3339
 
 SIMULATED = "fedhub.dev/simulated"
@@ -15,32 +16,68 @@ SIMULATED = "fedhub.dev/simulated"
 PODS_PER_NODE = "110"
 
 
+AUTOSCALED = "fedhub.dev/node-group"
+"""Label on nodes that an autoscaler added, with the name of their group."""
+
+
 class ShapeError(ValueError):
     """The description of a cluster is wrong; the text names the field."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeGroup:
-    """``count`` equal nodes called ``<name>-0`` and so on. ``capacity`` in Kubernetes quantities (110 pods
-    unless said otherwise), ``taints`` as on a Node."""
+    """``count`` equal nodes called ``<name>-0`` and so on; an autoscaler may bring them up to ``max_count``.
+
+    ``capacity`` in Kubernetes quantities (110 pods unless said otherwise), ``taints`` as on a Node."""
 
     name: str
     count: int
     capacity: Mapping[str, str]
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[Document, ...] = ()
+    max_count: int = 0
+
+    def added(self, number: int, now: datetime) -> Document:
+        """The Node object with this number, made by an autoscaler."""
+        node = _node(self, number, rfc3339(now))
+        node["metadata"]["labels"][AUTOSCALED] = self.name
+        return node
+
+
+@dataclass(frozen=True, slots=True)
+class AutoscalerRules:
+    """How the simulated autoscaler answers ProvisioningRequests; all times in seconds."""
+
+    accept_seconds: float = 2.0
+    """From a request's creation until it is taken up or refused."""
+    provision_seconds: float = 10.0
+    """From then until its nodes are there."""
+    booking_seconds: float = 600.0
+    """How long the room is kept for the pods that were asked for."""
+    idle_seconds: float = 60.0
+    """How long a node that was added may stand empty, and not booked, before it goes."""
+    give_up_seconds: float = 600.0
+    """How long room is looked for among the nodes there are (class check-capacity) before the request fails."""
+    refuse_attempts: int = 0
+    """So many first attempts of every Workload are refused, to show what follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterShape:
-    """All nodes of a cluster."""
+    """All nodes of a cluster, and its autoscaler if it has one."""
 
     groups: tuple[NodeGroup, ...] = ()
+    autoscaler: AutoscalerRules | None = None
 
     @classmethod
-    def from_documents(cls, groups: Sequence[Mapping[str, Any]]) -> "ClusterShape":
-        """From ``{name, count, capacity, labels, taints}`` mappings. Raises ShapeError."""
-        shape = cls(tuple(_group(group, f"nodeGroups[{number}]") for number, group in enumerate(groups)))
+    def from_documents(
+        cls, groups: Sequence[Mapping[str, Any]], autoscaler: Mapping[str, Any] | None = None
+    ) -> "ClusterShape":
+        """From ``{name, count, maxCount, capacity, labels, taints}`` mappings and ``{acceptSeconds, ...}``.
+
+        Raises ShapeError."""
+        rules = None if autoscaler is None else _rules(autoscaler)
+        shape = cls(tuple(_group(group, f"nodeGroups[{number}]") for number, group in enumerate(groups)), rules)
         names = [group.name for group in shape.groups]
         for number, name in enumerate(names):
             if name in names[:number]:
@@ -51,16 +88,23 @@ class ClusterShape:
         """The Node objects, ready since ``now``."""
         return [_node(group, number, rfc3339(now)) for group in self.groups for number in range(group.count)]
 
+    def has_made(self, metadata: ObjectMeta) -> bool:
+        """Whether a node that this shape does not list was made by an earlier one: an autoscaler's own are its own."""
+        return bool(metadata.label(SIMULATED)) and not (self.autoscaler and metadata.label(AUTOSCALED))
+
 
 def _group(given: Mapping[str, Any], where: str) -> NodeGroup:
-    unknown = sorted(set(given) - {"name", "count", "capacity", "labels", "taints"})
+    fields = ("name", "count", "maxCount", "capacity", "labels", "taints")
+    unknown = sorted(set(given) - set(fields))
     if unknown:
-        raise ShapeError(f"{where}.{unknown[0]}: unknown field (allowed: name, count, capacity, labels, taints)")
+        raise ShapeError(f"{where}.{unknown[0]}: unknown field (allowed: {', '.join(fields)})")
     name, count = given.get("name"), given.get("count", 1)
     if not isinstance(name, str) or not name:
         raise ShapeError(f"{where}.name: is required")
-    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-        raise ShapeError(f"{where}.count: must be a whole number from 0, not {count!r}")
+    most = given.get("maxCount") or 0
+    for field_name, number in (("count", count), ("maxCount", most)):
+        if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+            raise ShapeError(f"{where}.{field_name}: must be a whole number from 0, not {number!r}")
     capacity = {str(key): str(value) for key, value in (given.get("capacity") or {}).items()}
     for resource, amount in capacity.items():
         try:
@@ -69,7 +113,26 @@ def _group(given: Mapping[str, Any], where: str) -> NodeGroup:
             known = False
         if not known:
             raise ShapeError(f"{where}.capacity.{resource}: {amount!r} is not a quantity such as 4, 500m or 8Gi")
-    return NodeGroup(name, count, capacity, dict(given.get("labels") or {}), tuple(given.get("taints") or ()))
+    return NodeGroup(name, count, capacity, dict(given.get("labels") or {}), tuple(given.get("taints") or ()), most)
+
+
+_RULE_FIELDS = {
+    "acceptSeconds": "accept_seconds",
+    "provisionSeconds": "provision_seconds",
+    "bookingSeconds": "booking_seconds",
+    "idleSeconds": "idle_seconds",
+    "giveUpSeconds": "give_up_seconds",
+    "refuseAttempts": "refuse_attempts",
+}
+
+
+def _rules(given: Mapping[str, Any]) -> AutoscalerRules:
+    for name, value in given.items():
+        if name not in _RULE_FIELDS:
+            raise ShapeError(f"autoscaler.{name}: unknown field (allowed: {', '.join(_RULE_FIELDS)})")
+        if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+            raise ShapeError(f"autoscaler.{name}: must be a number from 0, not {value!r}")
+    return AutoscalerRules(**{_RULE_FIELDS[name]: value for name, value in given.items()})
 
 
 def _node(group: NodeGroup, number: int, since: str) -> Document:

@@ -24,7 +24,8 @@ class Cluster(World):
 
     def __init__(self, seed: int = 0, shape: ClusterShape = NODES, **settings: object) -> None:
         super().__init__(shape, seed)
-        bootstrap.fill(self.server.core, crds.documents(), START)
+        definitions = crds.documents() if shape.autoscaler is None else crds.with_autoscaler()
+        bootstrap.fill(self.server.core, definitions, START)
         self.settings = AgentSettings(leader_election={"leader_elect": False}, **settings)
         self.agent_faults = FaultyTransport(self.client.transport, self.clock, FaultPlan(seed=seed))
         self.most_cpu = 0
@@ -32,8 +33,8 @@ class Cluster(World):
 
     def start_agent(self) -> None:
         surroundings = Surroundings(self.agent_faults, self.clock, threaded=False, webhooks=False)
-        agent = Agent(configuration.resolve(self.settings), surroundings)
-        self._agent = asyncio.create_task(agent.run(asyncio.Event()))
+        self.agent = Agent(configuration.resolve(self.settings), surroundings)
+        self._agent = asyncio.create_task(self.agent.run(asyncio.Event()))
 
     async def kill_agent(self) -> None:
         """Nothing is finished, nothing flushed."""

@@ -29,6 +29,10 @@ def test_every_shipped_manifest_is_of_a_known_kind():
             "workers.0.nodeGroups.0.count: Input should be greater than or equal to 0",
         ),
         "unknown field": ("manager: {name: a, nodes: 3}\nworkers: [{name: w}]", "manager.nodes: Extra inputs"),
+        "autoscaler": (
+            "workers: [{name: w, autoscaler: {idleSeconds: -1}}]",
+            "workers.0.autoscaler.idleSeconds: Input should be greater than or equal to 0",
+        ),
         "not YAML": ("manager: [", "not YAML"),
     }.values(),
     ids=lambda value: value[:20],

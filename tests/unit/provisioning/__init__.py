@@ -1,0 +1,1 @@
+"""Deciding on ProvisioningRequests, on values alone."""
