@@ -85,7 +85,7 @@ def parse(request: Request) -> ApiRequest:
         raise Refused("path", f"{_shown(request.path)} is not the path of a resource")
     resource, name, subresource = (*rest, "", "")[:3]
     query = _query(request)
-    verb = _verb(request.method, name, query)
+    verb = _verb(request.method, name, subresource, query)
     return ApiRequest(verb, group, version, resource, namespace, name, subresource, query)
 
 
@@ -124,7 +124,7 @@ def _query(request: Request) -> dict[str, str]:
     return query
 
 
-def _verb(method: str, name: str, query: Mapping[str, str]) -> str:
+def _verb(method: str, name: str, subresource: str, query: Mapping[str, str]) -> str:
     watch = query.get("watch")
     if watch is not None and (watch != "true" or method != "GET" or name):
         raise Refused("query", "watch may only be true, and only in a GET of a collection")
@@ -133,7 +133,7 @@ def _verb(method: str, name: str, query: Mapping[str, str]) -> str:
     verb = WRITES.get(method)
     if verb is None:
         raise Refused("method", f"the method {_shown(method)} may not be sent to this cluster")
-    if (verb == "create") == bool(name):
+    if (verb == "create") == (bool(name) and not subresource):
         raise Refused("path", f"{method} {'with' if name else 'without'} a name may not be sent to this cluster")
     return verb
 
