@@ -8,6 +8,7 @@ from worker_agent.engine.modes import FlavorMode, Mode, NoFitReason, PreemptionM
 from worker_agent.engine.resources import Amounts, Requests
 from worker_agent.engine.scan import ScanState
 from worker_agent.engine.tas.ask import PodSetAsk
+from worker_agent.engine.tas.placed_pods import PlacedPods
 from worker_agent.engine.tas.topology_assignment import TopologyAssignment
 
 
@@ -45,6 +46,7 @@ class PodSetResult:
         "failed",
         "flavors",
         "name",
+        "placed",
         "reasons",
         "requests",
         "topology",
@@ -62,6 +64,8 @@ class PodSetResult:
         self.attempts: list[Attempt] = []
         self.topology: TopologyAssignment | None = None
         """Where the pods go, if a topology places them."""
+        self.placed: tuple[TopologyAssignment, tuple[PlacedPods, ...]] | None = None
+        """What the pods take there, remembered with the place it was worked out for."""
         self.written: Document | None = None
         """The same as it stands in the admission already, if it does."""
         self.delayed = ""

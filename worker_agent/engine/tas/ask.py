@@ -58,9 +58,16 @@ class PodSetAsk:
     previous: TopologyAssignment | None = None
     """Where the pods of the replaced slice of an elastic job run."""
 
+    _signature: list[tuple[Any, ...]] = field(default_factory=list, compare=False, repr=False)
+
     @property
     def signature(self) -> tuple[Any, ...]:
         """Equal for asks that have one answer."""
+        if not self._signature:
+            self._signature.append(self._signed())
+        return self._signature[0]
+
+    def _signed(self) -> tuple[Any, ...]:
         request = msgspec.json.encode(self.request)
         demand = self.demand.signature
         return (

@@ -92,6 +92,34 @@ def _count_slices(counts: Counts, level: int, placing: Placing) -> None:
         counts.slices_leader[level] = counts.pods_leader[level] // placing.slice_size
 
 
+def recount(tree: TopologyTree, counts: Counts, placing: Placing, leaves: Ints, pods: Ints) -> None:
+    """Other ``pods`` on some ``leaves`` (ascending): ``counts``, without leader and score, change in place."""
+    level, domains = tree.lowest, leaves
+    before, after = counts.pods[level][domains], pods
+    counts.pods[level][domains] = after
+    slices = _reslice(counts, level, domains, placing, np.zeros(len(domains), dtype=np.int64))
+    while level > 0:
+        unit = placing.inner.get(level, 1)
+        grown = after // unit * unit - before // unit * unit if unit > 1 else after - before
+        level -= 1
+        parents = np.searchsorted(tree.first_child[level], domains, "right") - 1
+        first = np.flatnonzero(np.diff(parents, prepend=-1))
+        domains = parents[first]
+        before = counts.pods[level][domains]
+        after = before + np.add.reduceat(grown, first)
+        counts.pods[level][domains] = after
+        slices = _reslice(counts, level, domains, placing, np.add.reduceat(slices, first))
+
+
+def _reslice(counts: Counts, level: int, domains: Ints, placing: Placing, grown: Ints) -> Ints:
+    """Slices of changed domains; ``grown``: by how much those of their children grew. Returns by how much these did."""
+    if level == placing.slice_level:
+        after = counts.pods[level][domains] // placing.slice_size
+        grown = after - counts.slices[level][domains]
+    counts.slices[level][domains] += grown
+    return grown
+
+
 def _roll_up_level(tree: TopologyTree, counts: Counts, level: int, placing: Placing) -> None:
     below, at = level + 1, tree.first_child[level]
     unit = placing.inner.get(below, 1)

@@ -61,6 +61,10 @@ def _chunks(run: Sequence[Domain]) -> Iterator[Sequence[Domain]]:
 
 def _runs(domains: Sequence[Domain]) -> list[Sequence[Domain]]:
     """Neighbours that share the longest prefix that some other host has too; fewer candidates where runs are many."""
+    names = (domain.values[-1] for domain in domains)
+    if len({name[: name.rfind("-", 0, len(name) - 1) + 1] for name in names}) == 1:
+        # All have the same candidates: one run.
+        return [domains]
     candidates = [_prefixes(domain.values[-1]) for domain in domains]
     seen: dict[str, int] = {}
     for prefixes in candidates:

@@ -14,6 +14,7 @@ from worker_agent.api.pod import Toleration
 from worker_agent.engine.resources import PODS, Requests
 from worker_agent.engine.tas import feasibility
 from worker_agent.engine.tas.ask import PodDemand
+from worker_agent.engine.tas.cells import Cells
 from worker_agent.engine.tas.feasibility import EVERYWHERE, HostKinds, Verdict
 from worker_agent.engine.tas.placed_pods import PlacedPods
 from worker_agent.engine.tas.tree import Ints, Path, TopologyTree
@@ -27,31 +28,6 @@ class NodeFacts(NamedTuple):
     labels: Mapping[str, str]
     taints: feasibility.TaintSet
     free: Requests
-
-
-class _Cells:
-    """``left`` as a table of the journal: a key is a block of cells, its value what they hold."""
-
-    __slots__ = ("matrix",)
-
-    def __init__(self, matrix: Ints) -> None:
-        self.matrix = matrix
-
-    def __contains__(self, block: object) -> bool:
-        return True
-
-    def get(self, block: tuple[Ints, Ints], default: object = None) -> Ints:
-        found: Ints = self.matrix[block]
-        return found
-
-    def __getitem__(self, block: tuple[Ints, Ints]) -> Ints:
-        return self.get(block)
-
-    def __delitem__(self, block: tuple[Ints, Ints]) -> None:
-        """A cell always holds something."""
-
-    def __setitem__(self, block: tuple[Ints, Ints], value: Ints) -> None:
-        self.matrix[block] = value
 
 
 class FlavorRoom:
@@ -80,7 +56,7 @@ class FlavorRoom:
                     self.resources.setdefault(resource, len(self.resources))
         self.free: Ints = np.array([self._sum(members) for members in self._hosts], dtype=np.int64)
         self.free = np.ascontiguousarray(self.free.reshape(len(by_path), len(self.resources)).T)
-        self._cells = _Cells(self.free.copy())
+        self.cells = Cells(self.free.copy())
         self._orphans: dict[str, dict[str, int]] = {}
         """What pods use on leaves that are not there (now)."""
         self._kinds: HostKinds | None = None
@@ -95,7 +71,7 @@ class FlavorRoom:
 
     @property
     def left(self) -> Ints:
-        return self._cells.matrix
+        return self.cells.matrix
 
     # -- nodes -----------------------------------------------------------------------------------------------------
 
@@ -127,7 +103,9 @@ class FlavorRoom:
         for resource in old.free.keys() | node.free.keys():
             grown = node.free.get(resource, 0) - old.free.get(resource, 0)
             self.free[self.resources[resource], leaf] += grown
-            self.left[self.resources[resource], leaf] += grown
+            row = np.array([self.resources[resource]])
+            block = (row, np.array([leaf]))
+            self.cells[block] = self.left[block] + grown
         return True
 
     def _add(self, node: NodeFacts) -> bool:
@@ -142,7 +120,7 @@ class FlavorRoom:
         used = self._orphans.pop(leaf_id, {})
         self.free = np.insert(self.free, leaf, free, axis=1)
         taken = np.array([used.get(resource, 0) for resource in self.resources], dtype=np.int64)
-        self._cells = _Cells(np.insert(self.left, leaf, free - taken, axis=1))
+        self.cells = Cells(np.insert(self.left, leaf, free - taken, axis=1))
         self._verdicts.clear()
         if self._kinds is not None:
             self._kinds.insert(leaf, node.name, node.labels, node.taints)
@@ -154,7 +132,7 @@ class FlavorRoom:
         self.tree.remove(leaf)
         del self._hosts[leaf], self._leaf_of_node[name]
         self.free = np.delete(self.free, leaf, axis=1)
-        self._cells = _Cells(np.delete(self.left, leaf, axis=1))
+        self.cells = Cells(np.delete(self.left, leaf, axis=1))
         self._verdicts.clear()
         if self._kinds is not None:
             self._kinds.remove(leaf)
@@ -164,7 +142,7 @@ class FlavorRoom:
     def count(self, pods: PlacedPods, sign: int) -> None:
         """Count placed pods for good (or with ``sign`` -1 no longer)."""
         block, taken = self._cells_of(pods)
-        self.left[block] -= sign * taken
+        self.cells[block] = self.left[block] - sign * taken
         if len(block[1]) < len(pods.leaves):
             self._count_orphans(pods, sign)
 
@@ -181,7 +159,7 @@ class FlavorRoom:
     def use(self, pods: PlacedPods, sign: int, journal: Journal) -> None:
         """The same inside a trial."""
         block, taken = self._cells_of(pods)
-        journal.put(self._cells, block, self.left[block] - sign * taken)
+        journal.put(self.cells, block, self.left[block] - sign * taken)
 
     def _cells_of(self, pods: PlacedPods) -> tuple[tuple[Ints, Ints], Ints]:
         """(rows and columns of ``left``, amounts)."""

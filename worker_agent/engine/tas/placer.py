@@ -15,6 +15,7 @@ from worker_agent.engine.tas.counting import Counts
 from worker_agent.engine.tas.encoding import Domain
 from worker_agent.engine.tas.feasibility import Verdict
 from worker_agent.engine.tas.flavor_room import FlavorRoom
+from worker_agent.engine.tas.known_counts import KnownCounts
 from worker_agent.engine.tas.placed_pods import PlacedPods
 from worker_agent.engine.tas.rules import TopologyRules
 from worker_agent.engine.tas.search import Found, NoDomains, Search, Share
@@ -30,6 +31,8 @@ class Attempt:
     empty: bool = False
     scored: bool = False
     assumed: list[PlacedPods] = field(default_factory=list)
+    known: KnownCounts | None = None
+    """Counts of earlier attempts of the same cycle."""
 
 
 class Refused(Exception):
@@ -96,6 +99,9 @@ class _Counted:
     ) -> None:
         self._room = room
         self._verdict = verdict
+        self._attempt = attempt
+        self._known = attempt.known
+        self._demand = workers.demand.signature
         self._asked = workers.with_pod
         self._leader = None if leader is None else leader.with_pod
         resources = self._asked.keys() | (self._leader or {}).keys()
@@ -104,6 +110,27 @@ class _Counted:
         self._pods: Ints = np.empty(0, dtype=np.int64)
 
     def counts(self, placing: Placing) -> Counts:
+        if self._known is None or self._leader is not None or self._attempt.assumed or self._inside is not None:
+            return self._afresh(placing)
+        if self._verdict.score is not None or not len(self._room.tree.paths):
+            return self._afresh(placing)
+        asked = tuple(self._asked.items())
+        layers = (placing.slice_level, placing.slice_size, tuple(placing.inner.items()))
+        key = (self._room.name, self._attempt.empty, asked, self._demand, layers)
+        place = (self._room.tree, self._room.cells)
+        counts = self._known.current(key, place, placing, self._pods_on, lambda: self._afresh(placing))
+        self._pods = counts.pods[self._room.tree.lowest]
+        return counts
+
+    def _pods_on(self, leaves: Ints) -> Ints:
+        left = {resource: free[leaves] for resource, free in self._left.items()}
+        pods = counting.pods_that_fit(left, self._asked, len(leaves))
+        fit = self._verdict.fit
+        if fit is not None:
+            pods[~fit[leaves]] = 0
+        return pods
+
+    def _afresh(self, placing: Placing) -> Counts:
         tree = self._room.tree
         size, lowest = len(tree.paths), tree.lowest
         counts = Counts(len(tree.levels))

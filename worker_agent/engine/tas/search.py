@@ -13,6 +13,9 @@ from worker_agent.engine.tas.ask import Placing
 from worker_agent.engine.tas.counting import Counts
 from worker_agent.engine.tas.tree import Ints, TopologyTree
 
+FEW: Final = 64
+"""Domains that are handed out to one by one."""
+
 _NONE: Final = np.empty(0, dtype=np.int64)
 
 
@@ -136,6 +139,8 @@ class Search:
 
     def _single(self, level: int) -> Found | TooFew | None:
         counts, wanted, leaders = self._counts, self._p.slices, self._p.leaders
+        if self._best and counts.score is None and not leaders:
+            return self._tightest_single(level)
         first = self._first(level)
         top = first
         enough = (counts.slices_leader[level] >= wanted) & (counts.leader[level] >= leaders)
@@ -155,6 +160,18 @@ class Search:
             measure = (counts.slices_leader if leaders else counts.slices)[level][rest]
             return Found(level, rest[[self._tightest(level, rest, measure, wanted, leaders)]])
         return TooFew(int(counts.slices[level][top]), wanted, level)
+
+    def _tightest_single(self, level: int) -> Found | TooFew | None:
+        """``_single`` for the most frequent case: best fit, no leader, no preferences."""
+        slices, wanted = self._counts.slices[level], self._p.slices
+        places = np.flatnonzero(slices >= wanted)
+        if not len(places):
+            return TooFew(int(slices.max()), wanted, level) if self._p.required else None
+        held = slices[places]
+        places = places[held == held.min()]
+        if len(places) > 1:
+            places = places[[int(self._counts.pods[level][places].argmin())]]
+        return Found(level, places)
 
     def _least_free(self, level: int) -> int | None:
         """The first domain that takes everything, in ascending order of what it can take."""
@@ -253,6 +270,8 @@ class Search:
         self, level: int, listed: Ints, need: "Need", rest: int, so_far: tuple[list[int], list[int], list[int]]
     ) -> Share:
         """Without a leader: whole prefixes at once."""
+        if len(listed) <= FEW and self._counts.score is None:
+            return self._take_few(listed.tolist(), need.plain[listed].tolist(), need.unit, rest, so_far)
         measure = need.plain[listed]
         before = np.cumsum(measure) - measure
         covering = np.flatnonzero(measure >= rest - before)
@@ -269,6 +288,28 @@ class Search:
             np.concatenate((np.array(given, dtype=np.int64), measure[:last], np.array([lacking]))) * need.unit,
             np.concatenate((np.array(led, dtype=np.int64), np.zeros(last + 1, dtype=np.int64))),
         )
+
+    def _take_few(
+        self,
+        listed: list[int],
+        measure: list[int],
+        unit: int,
+        rest: int,
+        so_far: tuple[list[int], list[int], list[int]],
+    ) -> Share:
+        """The same one by one: for a rack's worth of domains quicker than arrays."""
+        domains, given, led = so_far
+        for place, amount in enumerate(measure):
+            if amount < rest:
+                rest -= amount
+                continue
+            last = place
+            if self._best:
+                least = min(held for held in measure[place:] if held >= rest)
+                last = measure.index(least, place)
+            taken = [*domains, *listed[:place], listed[last]]
+            return _share(taken, [*given, *measure[:place], rest], [*led, *[0] * (place + 1)], unit)
+        return NOTHING
 
     # -- the descent -----------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from worker_agent.api import names
+from worker_agent.api.meta import Key
 from worker_agent.engine.assignment import Assignment, PodSetResult
 from worker_agent.engine.assignment import Attempt as Tried
 from worker_agent.engine.cluster_queue import ClusterQueueRow
@@ -19,6 +20,7 @@ from worker_agent.engine.tas import ask, driver, pod_set_asks, workload_facts
 from worker_agent.engine.tas.ask import PodSetAsk
 from worker_agent.engine.tas.driver import Outcome, Situation
 from worker_agent.engine.tas.flavor_room import FlavorRoom
+from worker_agent.engine.tas.known_counts import KnownCounts
 from worker_agent.engine.tas.placed_pods import PlacedPods
 from worker_agent.engine.tas.placement import asks_for_topology, is_explicit
 from worker_agent.engine.tas.placer import Attempt
@@ -35,6 +37,9 @@ class TopologyPlacement:
         self._topology = state.topology
         self._rules = state.policy.topology
         self._scored: set[tuple[str, str, str]] = set()
+        self._counts = KnownCounts()
+        self._surroundings: dict[tuple[str, bool], Surroundings] = {}
+        self._asked: dict[Key, tuple[tuple[Any, ...], dict[str, list[PodSetAsk]]]] = {}
         self._answers: dict[tuple[Any, ...], tuple[dict[str, Outcome], list[PlacedPods]]] = {}
 
     # -- flavors ---------------------------------------------------------------------------------------------------
@@ -120,16 +125,37 @@ class TopologyPlacement:
         if not any(asks_for_topology(pod_set, queue, catalog.flavors) for pod_set in row.pod_sets):
             return {}
         elastic = self._elastic(row)
-        around = Surroundings(
-            queue,
-            catalog.flavors,
-            frozenset(name for name in queue.flavors if self._topology.levels(name)),
-            catalog.checks,
-            elastic,
-        )
-        previous = workload_facts.places(replaced) if elastic and replaced is not None else {}
+        around = self._around(queue, elastic)
         unhealthy = workload_facts.unhealthy_node(row.workload)
-        return pod_set_asks.by_flavor(row, assignment, around, previous, unhealthy)
+        if elastic or unhealthy:
+            previous = workload_facts.places(replaced) if elastic and replaced is not None else {}
+            return pod_set_asks.by_flavor(row, assignment, around, previous, unhealthy)
+        return self._plain_asks(row, assignment, around)
+
+    def _plain_asks(self, row: WorkloadRow, assignment: Assignment, around: Surroundings) -> dict[str, list[PodSetAsk]]:
+        """Asked again in the same cycle with the same counts and flavors, a workload asks the same."""
+        if any(result.topology is not None for result in assignment.pod_sets):
+            return pod_set_asks.by_flavor(row, assignment, around, {}, "")
+        chosen = tuple(
+            (result.error, result.count, *(choice.flavor for choice in result.flavors.values()))
+            for result in assignment.pod_sets
+        )
+        known = self._asked.get(row.key)
+        if known is not None and known[0] == chosen:
+            return known[1]
+        asks = pod_set_asks.by_flavor(row, assignment, around, {}, "")
+        if not any(result.error or result.delayed for result in assignment.pod_sets):
+            self._asked[row.key] = (chosen, asks)
+        return asks
+
+    def _around(self, queue: ClusterQueueRow, elastic: bool) -> Surroundings:
+        found = self._surroundings.get((queue.name, elastic))
+        if found is None:
+            catalog = self._state.catalog
+            known = frozenset(name for name in queue.flavors if self._topology.levels(name))
+            found = Surroundings(queue, catalog.flavors, known, catalog.checks, elastic)
+            self._surroundings[queue.name, elastic] = found
+        return found
 
     def _elastic(self, row: WorkloadRow) -> bool:
         if not (self._rules.elastic and self._state.policy.elastic_jobs):
@@ -146,7 +172,8 @@ class TopologyPlacement:
             if room is None:
                 continue
             common = self._rules.overlapping_flavors and room.tree.hostname
-            attempt = Attempt(self._rules, empty, self._scores(preemptor.row, room, group), shared if common else [])
+            scored = self._scores(preemptor.row, room, group)
+            attempt = Attempt(self._rules, empty, scored, shared if common else [], self._counts)
             outcomes |= self._place_all(room, group, situation, attempt)
         return outcomes
 
@@ -221,16 +248,22 @@ def _unplaced(attempt: Tried) -> Tried:
 
 def usage(row: WorkloadRow, assignment: Assignment) -> list[PlacedPods]:
     """What the places of an assignment take, under each flavor of the pod set."""
-    return [
-        pods
-        for pod_set, result in zip(row.pod_sets, assignment.pod_sets, strict=False)
-        if result.topology is not None
-        for pods in pod_set.placed(result.topology, {choice.flavor for choice in result.flavors.values()})
-    ]
+    taken: list[PlacedPods] = []
+    for pod_set, result in zip(row.pod_sets, assignment.pod_sets, strict=False):
+        topology = result.topology
+        if topology is None:
+            continue
+        if result.placed is None or result.placed[0] is not topology:
+            flavors = {choice.flavor for choice in result.flavors.values()}
+            result.placed = (topology, tuple(pod_set.placed(topology, flavors)))
+        taken += result.placed[1]
+    return taken
 
 
 def net_usage(row: WorkloadRow, assignment: Assignment) -> list[PlacedPods]:
     """The same beyond what the workload holds already (spec/tas 13.3)."""
+    if not row.placed:
+        return usage(row, assignment)
     held = {(pods.flavor, pods.pod_set): pods for pods in row.placed}
     wanted = ((pods, held.get((pods.flavor, pods.pod_set))) for pods in usage(row, assignment))
     return [pods if before is None else pods.beyond(before) for pods, before in wanted]

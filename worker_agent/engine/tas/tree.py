@@ -22,8 +22,8 @@ class TopologyTree:
     """Levels count from 0, the widest. ``first_child[l]`` and ``past_child[l]`` are ranges of the domains below."""
 
     __slots__ = (
-        "_leaf_start", "_place", "_slots", "first_child", "hostname", "levels", "lowest", "past_child", "paths",
-        "sizes",
+        "_asked", "_found", "_leaf_start", "_place", "_slots", "first_child", "hostname", "levels", "lowest",
+        "past_child", "paths", "sizes",
     )  # fmt: skip
 
     def __init__(self, levels: Sequence[str], paths: list[Path]) -> None:
@@ -39,6 +39,8 @@ class TopologyTree:
         self._link()
 
     def _link(self) -> None:
+        self._asked: Sequence[str] | None = None
+        self._found: tuple[Any, Ints] = ([], np.empty(0, dtype=np.int64))
         self.sizes = [len(starts) for starts in self._leaf_start]
         self.first_child: list[Ints] = []
         self.past_child: list[Ints] = []
@@ -135,6 +137,11 @@ class TopologyTree:
 
     def leaves_of(self, ids: Sequence[str]) -> tuple[Any, Ints]:
         """(positions among ``ids``, leaves) of those that exist."""
+        if ids is self._asked:
+            return self._found
         slots = self._slots
         found = [(i, slots[leaf]) for i, leaf in enumerate(ids) if leaf in slots]
-        return [i for i, _ in found], self._place[np.array([slot for _, slot in found], dtype=np.int64)]
+        leaves: Ints = self._place[np.array([slot for _, slot in found], dtype=np.int64)]
+        # One place is asked for several times in a row: does it fit, take it, take it for good.
+        self._asked, self._found = ids, ([i for i, _ in found], leaves)
+        return self._found
