@@ -133,7 +133,7 @@ def _verb(method: str, name: str, subresource: str, query: Mapping[str, str]) ->
     verb = WRITES.get(method)
     if verb is None:
         raise Refused("method", f"the method {_shown(method)} may not be sent to this cluster")
-    if (verb == "create") == (bool(name) and not subresource):
+    if (verb == "create" and name and not subresource) or (verb != "create" and not name):
         raise Refused("path", f"{method} {'with' if name else 'without'} a name may not be sent to this cluster")
     return verb
 
