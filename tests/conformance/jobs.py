@@ -1,7 +1,7 @@
 """jobs/: job kinds as recorded from Kueue: pod sets, start, webhook rules, and one turn of the job reconciler."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ from worker_agent.api.companions import Companion
 from worker_agent.api.document import at
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.job_policy import JobPolicy
-from worker_agent.api.meta import Key
+from worker_agent.api.meta import Key, LabelSelector
 from worker_agent.api.pod import PriorityClass
 from worker_agent.api.pod_set_info import InvalidPodSetInfo, PodSetInfo
 from worker_agent.api.resource_flavor import ResourceFlavor
@@ -22,7 +22,17 @@ from worker_agent.api.workload_priority_class import WorkloadPriorityClass
 from worker_agent.engine import feature_gates, intent_effects, job_ancestors, job_lifecycle, workload_status
 from worker_agent.engine.intents import Intent, RecordEvent, RetryWithError
 from worker_agent.engine.job_view import WRITES, JobView
-from worker_agent.jobs import KINDS
+from worker_agent.jobs import (
+    KINDS,
+    leader_worker_set_lifecycle,
+    pod_facts,
+    pod_group,
+    pod_group_lifecycle,
+    stateful_set_lifecycle,
+)
+from worker_agent.jobs.pod_group import PodGroup
+from worker_agent.jobs.serving import ServingKind
+from worker_agent.jobs.serving_pass import ServingView
 from worker_agent.validation import jobs
 from worker_agent.validation.field_error import OMIT, FieldError
 
@@ -31,6 +41,8 @@ World = dict[Ref, Document]
 
 _COMPARED_WHOLE = frozenset({"job", "pod", "leaderworkerset", "statefulset"})
 """The kinds whose recorded reconciles tell names and metadata too."""
+_UPDATES_FAIL = "when the combined update fails"
+"""Every update of a Workload fails in the case of this name, which no field of it says; events follow writes."""
 _SOME_TIME = "2026-01-01T00:00:00Z"
 """For records without a time: nothing in them depends on it."""
 
@@ -106,17 +118,69 @@ def _info(info: Document) -> PodSetInfo:
     )
 
 
+def reconcile_set(case: Document) -> list[str]:
+    """statefulset.TestReconciler, leaderworkerset.TestReconciler: one decision about a serving set."""
+    kind = kind_of(case)
+    decide = stateful_set_lifecycle.decide if kind.framework == "statefulset" else leader_worker_set_lifecycle.decide
+    world = {_ref(document): document for document in case["before"]}
+    intents = decide(_serving_view(case, world, Key.parse(case["reconcile"])), _now(case))
+    return _judge_world(case, world, intents)
+
+
+def reconcile_set_pod(case: Document) -> list[str]:
+    """statefulset.TestPodReconciler: one decision about a pod of a StatefulSet."""
+    world = {_ref(document): document for document in case["before"]}
+    pod = world["v1", "Pod", Key.parse(case["reconcile"])]
+    owner = frameworks.controller_of(pod)
+    if owner is None:
+        return _judge_world(case, world, [])
+    view = _serving_view(case, world, Key(pod["metadata"]["namespace"], owner["name"]))
+    return _judge_world(case, world, stateful_set_lifecycle.decide_pod(pod, view, _now(case)))
+
+
+def _serving_view(case: Document, world: World, key: Key) -> ServingView:
+    kind = kind_of(case)
+    assert isinstance(kind, ServingKind)
+
+    def of_kind(wanted: str) -> tuple[Document, ...]:
+        return tuple(document for (_, name, _), document in sorted(world.items()) if name == wanted)
+
+    return ServingView(
+        kind=kind,
+        key=key,
+        policy=_reconciler_policy(case, kind),
+        job=world.get((kind.resource.api_version, kind.resource.kind, key)),
+        workloads={workload["metadata"]["name"]: workload for workload in of_kind("Workload")},
+        pods=of_kind("Pod"),
+        sets=of_kind("StatefulSet"),
+        workload_priority_classes=_typed(world, "WorkloadPriorityClass", WorkloadPriorityClass),
+        priority_classes=_typed(world, "PriorityClass", PriorityClass),
+    )
+
+
+def _now(case: Document) -> datetime:
+    return timestamps.parse(case.get("now") or _SOME_TIME)
+
+
 def reconcile(case: Document) -> list[str]:
     """<kind>.TestReconciler: one decision, executed on the recorded objects."""
-    kind, now = kind_of(case), timestamps.parse(case["now"] or _SOME_TIME)
+    kind, now = kind_of(case), _now(case)
     world = {_ref(document): document for document in case["before"]}
     view = _view(kind, case, world)
-    intents = job_lifecycle.decide(view, now)
+    decide = pod_group_lifecycle.decide if view.kind.composable else job_lifecycle.decide
+    intents = decide(view, now)
+    return _judge_world(case, world, intents)
+
+
+def _judge_world(case: Document, world: World, intents: list[Intent]) -> list[str]:
+    now = _now(case)
+    if case["name"].endswith(_UPDATES_FAIL):
+        intents = [RetryWithError("workload update failed")]
     for intent in intents:
         if isinstance(intent, WRITES):
             ref = (intent.resource.api_version, intent.resource.kind, intent.key)
             after = intent_effects.effect(intent, world.pop(ref, None), now)
-            if after is not None:
+            if after is not None and not _is_gone(after):
                 world[ref] = after
     expected = case["expect"]
     compare = _objects if case["test"].partition(".")[0] in _COMPARED_WHOLE else _outlines
@@ -126,6 +190,8 @@ def reconcile(case: Document) -> list[str]:
 def default(case: Document) -> list[str]:
     """<kind>.TestDefault: what the create webhook fills in."""
     expected = case["expect"]
+    if case["test"] == "pod.TestDefault":
+        _show_empty_requests(case["object"])
     try:
         found = jobs.default_job(kind_of(case), case["object"], _surroundings(case))
     except jobs.JobRefused as refused:
@@ -133,6 +199,12 @@ def default(case: Document) -> list[str]:
     if expected["errors"]:
         return [f"expected error: {expected['errors']}"]
     return differences(expected["object"], found)
+
+
+def _show_empty_requests(pod: Document) -> None:
+    """The recorded role hashes count requests that are there and empty, which the records do not show."""
+    for container in pod["spec"].get("containers") or ():
+        container["resources"] = {"requests": {}, **container.get("resources", {})}
 
 
 def validate(case: Document) -> list[str]:
@@ -169,18 +241,15 @@ def _comparable(error: Document) -> Document:
 
 
 def _surroundings(case: Document) -> jobs.JobSurroundings:
-    config = case.get("config") or {}
-    enabled = config.get("enableIntegrations") or config.get("integrations") or ()
-    policy = policy_of(
-        case,
-        manage_without_queue_name=bool(config.get("manageJobsWithoutQueueName") or config.get("manageAll")),
-        frameworks=frozenset({"batch/job", kind_of(case).framework, *enabled}),
-    )
+    config, kind = case.get("config") or {}, kind_of(case)
     objects = [each for each in [config.get("clusterTrainingRuntime")] if each]
     objects += [*(config.get("objs") or ()), *(config.get("initObjects") or ()), *(config.get("initObjs") or ())]
     world = {_ref(document): document for document in objects}
+    namespace = world.get(("v1", "Namespace", Key("", case["object"]["metadata"].get("namespace", ""))))
+    unknown = None if case["test"] == "pod.TestDefault" else {}
     return jobs.JobSurroundings(
-        policy=policy,
+        policy=_webhook_policy(case, kind, config),
+        namespace_labels=unknown if namespace is None else namespace["metadata"].get("labels") or {},
         default_queue=bool(config.get("defaultLqExist") or config.get("withDefaultLocalQueue")),
         default_priority_class=("kueue.x-k8s.io/v1beta2", "WorkloadPriorityClass", Key("", "default")) in world,
         companion=_companion_in(world),
@@ -189,11 +258,35 @@ def _surroundings(case: Document) -> jobs.JobSurroundings:
     )
 
 
+def _webhook_policy(case: Document, kind: JobKind, config: Document) -> JobPolicy:
+    enabled = config.get("enableIntegrations") or config.get("integrations") or ()
+    always = () if case["test"] == "pod.TestDefault" else ("batch/job",)
+    return policy_of(
+        case,
+        namespaces=_query(config.get("managedJobsNamespaceSelector") or config.get("namespaceSelector")),
+        pods=_query(config.get("podSelector")),
+        manage_without_queue_name=bool(config.get("manageJobsWithoutQueueName") or config.get("manageAll")),
+        frameworks=frozenset({kind.framework, *always, *enabled}),
+    )
+
+
+def _query(selector: Document | str | None) -> selectors.Query | None:
+    if selector is None or isinstance(selector, str):
+        return None if selector is None else selectors.parse_label_query(selector)
+    return selectors.compile_selector(msgspec.convert(selector, LabelSelector))
+
+
 def _companion_in(world: World) -> companions.Lookup:
     def lookup(wanted: Companion) -> Document | None:
         return world.get((wanted.resource.api_version, wanted.resource.kind, Key(wanted.namespace, wanted.name)))
 
     return lookup
+
+
+def _is_gone(document: Document) -> bool:
+    """An object that is being deleted goes with its last finalizer."""
+    metadata = document["metadata"]
+    return bool(metadata.get("deletionTimestamp")) and not metadata.get("finalizers")
 
 
 def _is_dispatched(config: Document, queue: str) -> bool:
@@ -218,6 +311,8 @@ def _ref(document: Document) -> Ref:
 
 
 def _view(kind: JobKind, case: Document, world: World) -> JobView:
+    if case["reconcile"].startswith("group/"):
+        return _group_view(case, world)
     key = Key.parse(case["reconcile"])
     options = case["options"]
     policy = _reconciler_policy(case, kind)
@@ -243,6 +338,32 @@ def _view(kind: JobKind, case: Document, world: World) -> JobView:
         flavors=_typed(world, "ResourceFlavor", ResourceFlavor),
         workload_priority_classes=_typed(world, "WorkloadPriorityClass", WorkloadPriorityClass),
         priority_classes=_typed(world, "PriorityClass", PriorityClass),
+    )
+
+
+def _group_view(case: Document, world: World) -> JobView:
+    """``group/<namespace>/<name>``: the pods that name the group, and the Workload that is or should be theirs."""
+    _, namespace, name = case["reconcile"].split("/")
+    kind = PodGroup()
+    policy = _reconciler_policy(case, kind)
+    found = sorted((ref[2], pod) for ref, pod in world.items() if ref[1] == "Pod" and ref[2].namespace == namespace)
+    pods = [pod for _, pod in found if pod_facts.group_name(pod, policy) == name]
+    job = pod_group.compose(pods) if pods else None
+    prebuilt = job_kind.prebuilt_name(job, policy) if job is not None else ""
+    workload = _workloads(world).get(Key(namespace, name))
+    namespace_object = world.get(("v1", "Namespace", Key("", namespace)))
+    return JobView(
+        kind=kind,
+        key=Key(namespace, name),
+        policy=policy,
+        job=job,
+        workloads=() if workload is None else (workload,),
+        prebuilt=_workloads(world).get(Key(namespace, prebuilt)),
+        namespace_labels=None if namespace_object is None else namespace_object["metadata"].get("labels") or {},
+        flavors=_typed(world, "ResourceFlavor", ResourceFlavor),
+        workload_priority_classes=_typed(world, "WorkloadPriorityClass", WorkloadPriorityClass),
+        priority_classes=_typed(world, "PriorityClass", PriorityClass),
+        awaiting_deletions=any(each["key"] == f"{namespace}/{name}" for each in case["excessPodsExpectations"] or ()),
     )
 
 
@@ -289,7 +410,7 @@ def _typed(world: World, wanted: str, type_: Any) -> dict[str, Any]:
 
 def _objects(expected: Any, actual: Any) -> list[str]:
     wanted, found = (by_key(map(_lean, objects)) for objects in (expected, actual))
-    return differences(wanted, found, ignore=("lastTransitionTime", "observedGeneration"))
+    return differences(wanted, found, ignore=("lastTransitionTime", "observedGeneration", "deletionTimestamp"))
 
 
 def _outlines(expected: Any, actual: Any) -> list[str]:
@@ -318,7 +439,7 @@ def _lean(document: Document) -> Document:
 
 
 def _events(expected: Document, intents: list[Intent]) -> list[str]:
-    if not expected["eventsChecked"]:
+    if not expected.get("eventsChecked"):
         return []
     found = [
         {"key": str(event.key), "message": event.message, "reason": event.reason, "type": event.type}
@@ -339,6 +460,9 @@ RUNNERS: dict[str, Callable[[Document], list[str]]] = {
     "*.TestRunWithPodSetsInfo": start,
     "*.TestRunWithPodsetsInfo": start,
     "*.TestRestorePodSetsInfo": restore,
+    "statefulset.TestReconciler": reconcile_set,
+    "statefulset.TestPodReconciler": reconcile_set_pod,
+    "leaderworkerset.TestReconciler": reconcile_set,
     "*.TestReconciler": reconcile,
     "*.TestNodeSelectors": start,
     "*.TestDefault": default,

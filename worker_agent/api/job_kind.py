@@ -7,7 +7,7 @@ and overrides only what is special (spec/jobs sections 2 and 9, spec/multikueue 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar
+from typing import ClassVar, Final, NamedTuple
 
 from worker_agent.api import names, pod_set_info, topology_request, workload_name
 from worker_agent.api.companions import Companion
@@ -81,19 +81,31 @@ class StopStep:
     subresource: str = ""
 
 
+class Cause(NamedTuple):
+    """Why a job is stopped: a word for programs, a text for people, and when (RFC 3339)."""
+
+    reason: str = ""
+    message: str = ""
+    at: str = ""
+
+
+NO_CAUSE: Final = Cause()
+
+
 @dataclass(frozen=True, slots=True)
 class Stop:
     """How to stop a job now. ``stopped`` tells that it was running, so that an event is due.
 
     ``complete`` is False while the templates cannot be put back because pods of the job still run elsewhere: what
     remembers the templates is kept until the job's status tells of their end. ``error`` is what stands in the way of
-    the rest for now; it is retried.
+    the rest for now; it is retried. ``delete``: the job itself goes after the steps.
     """
 
     steps: tuple[StopStep, ...]
     stopped: bool
     complete: bool = True
     error: str = ""
+    delete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +171,10 @@ class JobKind:
     topology_groups: ClassVar[bool] = False
     """Pod sets may form a leader and worker group."""
 
+    serving: ClassVar[bool] = False
+    """Its pods are queued, it is not itself suspended; webhooks look at every write."""
+    reconciled: ClassVar[bool] = True
+    """Has Workloads of its own."""
     companion_resources: ClassVar[tuple[ResourceType, ...]] = ()
     """The kinds of objects that the pod sets follow from beside the job."""
 
@@ -258,7 +274,7 @@ class JobKind:
         """The job with the granted (or original) counts; kinds without partial admission keep their own."""
         return job
 
-    def stop(self, job: Document, infos: Sequence[PodSetInfo] | None) -> Stop:
+    def stop(self, job: Document, infos: Sequence[PodSetInfo] | None, cause: Cause = NO_CAUSE) -> Stop:
         """Suspend and restore. ``infos`` is None where no Workload says what the templates were."""
         if self.is_suspended(job):
             return Stop((), False)
@@ -289,6 +305,10 @@ class JobKind:
     def own_defaults(self, job: Document, policy: JobPolicy) -> Document:
         """What the create webhook fills in for this kind alone, whether the job is queued or not."""
         return job
+
+    def belongs_elsewhere(self, job: Document) -> bool:
+        """Made and marked by another integration: no webhook of this kind touches it."""
+        return False
 
     def skips(self, job: Document, policy: JobPolicy) -> bool:
         """Not for us at all: looked at before anything else."""

@@ -13,6 +13,7 @@ class JobPolicy:
     """Every switch that job kinds, their lifecycle and their webhooks consult. The default instance is Kueue's default.
 
     ``namespaces`` selects the namespaces whose jobs are looked at at all; None selects every namespace.
+    ``pods`` selects the pods that may be queued at all; None selects every pod.
     ``frameworks`` are the enabled integrations, ``external_frameworks`` kinds handled elsewhere, each written
     ``Kind.version.group``.
     ``retain_deactivated`` is how long a job outlives its deactivation by the system; None keeps it.
@@ -20,6 +21,7 @@ class JobPolicy:
 
     manage_without_queue_name: bool = False
     namespaces: Query | None = None
+    pods: Query | None = None
     frameworks: frozenset[str] = frozenset({"batch/job"})
     external_frameworks: frozenset[str] = frozenset()
     label_keys_to_copy: tuple[str, ...] = ()
@@ -46,6 +48,10 @@ class JobPolicy:
     priority_class_defaulting: bool = True
     ray_updates_of_queued: bool = True
     defer_ray_service_end: bool = True
+    immutable_group_size: bool = True
+    group_owner_checked: bool = True
+    fast_quota_release: bool = False
+    custom_metric_labels: bool = False
 
     @classmethod
     def from_gates(cls, gates: Mapping[str, bool], **settings: Any) -> Self:
@@ -73,6 +79,10 @@ _GATES: Final = {
     "multikueue": "MultiKueue",
     "ray_updates_of_queued": "ValidateRayAndSparkJobUpdates",
     "defer_ray_service_end": "DeferRayServiceFinalizationForRedisCleanup",
+    "custom_metric_labels": "CustomMetricLabels",
+    "immutable_group_size": "LWSImmutableGroupSize",
+    "group_owner_checked": "PodIntegrationValidateGroupOwner",
+    "fast_quota_release": "FastQuotaReleaseInPodIntegration",
     "priority_class_defaulting": "WorkloadPriorityClassDefaulting",
 }
 

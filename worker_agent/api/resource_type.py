@@ -59,6 +59,9 @@ TRAINING_RUNTIMES = ResourceType("trainer.kubeflow.org", "v1alpha1", "TrainingRu
 CLUSTER_TRAINING_RUNTIMES = ResourceType(
     "trainer.kubeflow.org", "v1alpha1", "ClusterTrainingRuntime", "clustertrainingruntimes", namespaced=False
 )
+DEPLOYMENTS = ResourceType("apps", "v1", "Deployment", "deployments")
+STATEFUL_SETS = ResourceType("apps", "v1", "StatefulSet", "statefulsets")
+LEADER_WORKER_SETS = ResourceType("leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet", "leaderworkersets")
 PRIORITY_CLASSES = ResourceType("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", namespaced=False)
 RUNTIME_CLASSES = ResourceType("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", namespaced=False)
 CUSTOM_RESOURCE_DEFINITIONS = ResourceType(

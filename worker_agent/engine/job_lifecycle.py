@@ -50,7 +50,10 @@ def decide(view: JobView, now: datetime) -> list[Intent]:
     return run.intents
 
 
-def decide_to_rest(view: JobView, now: datetime, rounds: int = 8) -> list[Intent]:
+Decide = Callable[[JobView, datetime], list[Intent]]
+
+
+def decide_to_rest(view: JobView, now: datetime, rounds: int = 8, decide: Decide = decide) -> list[Intent]:
     """Decide again on the outcome until nothing more is to be written, so that each object is written once.
 
     A retry ends it: its cause is a state that the API server has to reach first. Every look at a finished job says so
@@ -100,7 +103,7 @@ def _pods_linger(run: JobPass) -> bool:
     return kind.is_active(run.job) and kind.managed_by(run.job) != names.MULTIKUEUE_CONTROLLER
 
 
-def _not_ours(run: JobPass) -> bool:
+def not_ours(run: JobPass) -> bool:
     """Jobs of other namespaces, and jobs that neither name a queue nor belong to one that does."""
     view = run.view
     if view.namespace_labels is None:
@@ -115,7 +118,7 @@ def _not_ours(run: JobPass) -> bool:
     return not named and view.ancestry.managed is None
 
 
-def _own_conditions(run: JobPass) -> bool:
+def own_conditions(run: JobPass) -> bool:
     """Conditions and activation that the kind itself dictates."""
     workload, kind = run.workload, run.view.kind
     if workload is None:
@@ -134,7 +137,7 @@ def _own_conditions(run: JobPass) -> bool:
     return False
 
 
-def _workload_finished(run: JobPass) -> bool:
+def workload_finished(run: JobPass) -> bool:
     workload = run.workload
     if workload is None or not workload_status.is_true(workload, names.FINISHED):
         return False
@@ -148,16 +151,16 @@ def _declare_finished(run: JobPass, workload: Document) -> None:
     run.event(FINISHED_WORKLOAD, f"Workload '{workload_status.key_of(workload)}' is declared finished")
 
 
-def _workload_deleted(run: JobPass) -> bool:
+def workload_deleted(run: JobPass) -> bool:
     workload = run.workload
     if workload is None or not workload["metadata"].get("deletionTimestamp"):
         return False
-    if run.stop_job(workload, "Workload is deleted"):
+    if run.stop_job(workload, "WorkloadDeleted", "Workload is deleted"):
         run.drop_finalizer(workload)
     return True
 
 
-def _job_finished(run: JobPass) -> bool:
+def job_finished(run: JobPass) -> bool:
     finish = run.view.kind.finished(run.job)
     if finish is None:
         return False
@@ -176,7 +179,7 @@ def _no_workload(run: JobPass) -> bool:
     view = run.view
     prebuilt = prebuilt_name(run.job, view.policy)
     if prebuilt:
-        run.stop_job(None, "missing workload")
+        run.stop_job(None, job_lifecycle_workload.NO_MATCH, "missing workload")
     if _pods_linger(run) and not view.kind.is_elastic(run.job, view.policy):
         return True
     if prebuilt:
@@ -185,7 +188,7 @@ def _no_workload(run: JobPass) -> bool:
     return True
 
 
-def _reclaimable_pods(run: JobPass) -> bool:
+def reclaimable_pods(run: JobPass) -> bool:
     workload = run.workload
     if workload is None or not run.view.policy.reclaimable_pods:
         return False
@@ -211,7 +214,7 @@ def _reclaimable_pods(run: JobPass) -> bool:
     return True
 
 
-def _pods_ready(run: JobPass) -> bool:
+def note_pods_ready(run: JobPass) -> bool:
     workload = run.workload
     if workload is None or not run.view.policy.wait_for_pods_ready:
         return False
@@ -227,17 +230,17 @@ def _pods_ready(run: JobPass) -> bool:
 
 STEPS: tuple[Step, ...] = (
     _gone,
-    _not_ours,
+    not_ours,
     job_lifecycle_child.follow_ancestor,
     job_lifecycle_workload.ensure_one,
-    _own_conditions,
-    _workload_finished,
-    _workload_deleted,
+    own_conditions,
+    workload_finished,
+    workload_deleted,
     job_lifecycle_eviction.hold,
-    _job_finished,
+    job_finished,
     _no_workload,
-    _reclaimable_pods,
-    _pods_ready,
+    reclaimable_pods,
+    note_pods_ready,
     job_lifecycle_eviction.evicted,
     job_lifecycle_start.start_or_wait,
     job_lifecycle_start.stop_unadmitted,

@@ -48,7 +48,8 @@ def evicted(run: JobPass) -> bool:
     if workload is None or not workload_status.is_true(workload, names.EVICTED):
         return False
     draft = StatusDraft(workload, run.now)
-    run.stop_job(workload, (draft.find(names.EVICTED) or {}).get("message", ""))
+    told = draft.find(names.EVICTED) or {}
+    run.stop_job(workload, f"{names.WORKLOAD_EVICTED_DUE_TO}{told.get('reason', '')}", told.get("message", ""))
     if run.view.runs_elsewhere:
         run.requeue_after(ELSEWHERE_SECONDS)
     elif reservation.has_quota(workload) and not run.view.kind.is_active(run.job):
@@ -59,11 +60,10 @@ def evicted(run: JobPass) -> bool:
 
 
 def _stays_away(run: JobPass, workload: Document) -> bool:
-    """A Workload owned by a single Pod cannot run again: the pod is gone."""
-    owners = at(workload, ("metadata", "ownerReferences"), [])
-    return run.view.policy.skip_reassignment_for_pod_owned and [frameworks.gvk_of(owner) for owner in owners] == [
-        ("v1", "Pod")
-    ]
+    """The Workload of a single Pod cannot run again: the pod is gone."""
+    owner = frameworks.controller_of(workload)
+    is_pods = owner is not None and frameworks.gvk_of(owner) == ("v1", "Pod")
+    return run.view.policy.skip_reassignment_for_pod_owned and is_pods
 
 
 def _how(run: JobPass) -> Observability:

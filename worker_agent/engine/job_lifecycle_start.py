@@ -21,8 +21,7 @@ def start_or_wait(run: JobPass) -> bool:
         return False
     if workload_status.is_true(workload, names.ADMITTED):
         return _start(run, workload)
-    if reservation.has_quota(workload):
-        _tell_pending_checks(run, workload)
+    tell_pending(run, workload)
     queue = queue_name(run.job)
     if queue != at(workload, ("spec", "queueName"), ""):
         run.patch_workload(workload, put(workload, ("spec", "queueName"), queue or None))
@@ -48,7 +47,10 @@ def _start(run: JobPass, workload: Document) -> bool:
     return True
 
 
-def _tell_pending_checks(run: JobPass, workload: Document) -> None:
+def tell_pending(run: JobPass, workload: Document) -> bool:
+    """What the checks say that a Workload with quota waits for; True, as a step that stops returns."""
+    if not reservation.has_quota(workload):
+        return True
     pending = [
         f"{check['name']}: {check['message']}"
         for check in at(workload, ("status", "admissionChecks"), [])
@@ -56,6 +58,7 @@ def _tell_pending_checks(run: JobPass, workload: Document) -> None:
     ]
     if pending:
         run.event("UpdatedAdmissionCheck", "; ".join(pending))
+    return True
 
 
 def stop_unadmitted(run: JobPass) -> bool:
@@ -64,5 +67,5 @@ def stop_unadmitted(run: JobPass) -> bool:
     if workload is None or workload_status.is_true(workload, names.ADMITTED):
         return True
     if not run.view.kind.is_elastic(run.job, run.view.policy):
-        run.stop_job(workload, "Not admitted by cluster queue")
+        run.stop_job(workload, "NotAdmitted", "Not admitted by cluster queue")
     return True

@@ -1,5 +1,7 @@
 """One Workload per job: find it, keep it true, replace it, make it (spec/jobs section 5)."""
 
+from typing import Final
+
 from worker_agent.api import frameworks, names
 from worker_agent.api.document import Document, at, put
 from worker_agent.api.job_kind import prebuilt_name
@@ -9,6 +11,9 @@ from worker_agent.engine import job_lifecycle_slices, job_matching, job_workload
 from worker_agent.engine.intents import CreateObject
 from worker_agent.engine.job_pass import JobPass
 from worker_agent.engine.job_workload import PriorityClasses, PriorityMissing
+
+NO_MATCH: Final = "NoMatchingWorkload"
+"""Why a job is stopped that runs without a Workload of its own."""
 
 
 def ensure_one(run: JobPass) -> bool:
@@ -25,7 +30,7 @@ def ensure_one(run: JobPass) -> bool:
                 return _settle_slices(run, choice)
         return _match(run)
     except PriorityMissing as missing:
-        return _priority_missing(run, missing, f"prepare workload priority: {missing}")
+        return priority_missing(run, missing, f"prepare workload priority: {missing}")
     except PodSetsUnknown as unreadable:
         return run.fail(str(unreadable))
 
@@ -81,13 +86,13 @@ def _match(run: JobPass) -> bool:
         rewritten, others = others[0], others[1:]
     if match is None and not run.suspended and not _stop_unmatched(run, others):
         return _take_back(run, others)
-    if _delete(run, others, found=match is not None):
+    if delete_others(run, others, found=match is not None):
         return True
     if rewritten is not None:
-        _rewrite(run, rewritten)
+        rewrite(run, rewritten)
     elif match is not None:
         run.workload_name = match["metadata"]["name"]
-        _keep_true(run, match)
+        keep_true(run, match)
     return False
 
 
@@ -96,8 +101,10 @@ def _stop_unmatched(run: JobPass, others: list[Document]) -> bool:
     if run.view.kind.finished(run.job) is not None:
         return True
     if len(others) == 1:
-        return run.stop_job(others[0], "No matching Workload; restoring pod templates according to existent Workload")
-    return run.stop_job(None, "Missing Workload; unable to restore pod templates") or not others
+        return run.stop_job(
+            others[0], NO_MATCH, "No matching Workload; restoring pod templates according to existent Workload"
+        )
+    return run.stop_job(None, NO_MATCH, "Missing Workload; unable to restore pod templates") or not others
 
 
 def _take_back(run: JobPass, workloads: list[Document]) -> bool:
@@ -109,7 +116,7 @@ def _take_back(run: JobPass, workloads: list[Document]) -> bool:
     return True
 
 
-def _delete(run: JobPass, workloads: list[Document], *, found: bool) -> bool:
+def delete_others(run: JobPass, workloads: list[Document], *, found: bool) -> bool:
     """Delete Workloads that are not the job's; True when that ends the decision."""
     deleted = 0
     for workload in workloads:
@@ -124,9 +131,9 @@ def _delete(run: JobPass, workloads: list[Document], *, found: bool) -> bool:
     return run.fail(f"{'extra workloads' if found else 'no matching workloads'}: deleted {deleted} workloads")
 
 
-def _rewrite(run: JobPass, workload: Document) -> None:
+def rewrite(run: JobPass, workload: Document) -> None:
     """A Workload without quota takes the job's new form in place; only ``active`` is its own."""
-    fresh = job_workload.build(run.view.kind, run.job, _classes(run), run.view.policy)["spec"]
+    fresh = job_workload.build(run.view.kind, run.job, classes(run), run.view.policy)["spec"]
     active = at(workload, ("spec", "active"))
     run.patch_workload(workload, {**workload, "spec": fresh if active is None else {**fresh, "active": active}})
     key = workload_status.key_of(workload)
@@ -134,7 +141,7 @@ def _rewrite(run: JobPass, workload: Document) -> None:
     run.workload_name = key.name
 
 
-def _keep_true(run: JobPass, workload: Document) -> None:
+def keep_true(run: JobPass, workload: Document) -> None:
     """What may change about a job without making another Workload of it: its priority class and its gates."""
     _follow_priority(run, workload)
     workload = run.current(workload) or workload
@@ -155,7 +162,7 @@ def _follow_priority(run: JobPass, workload: Document) -> None:
     if job_workload.priority_class_label(run.job) == (reference or {}).get("name", ""):
         return
     pod_sets = at(workload, ("spec", "podSets"), [])
-    priority = job_workload.resolve_priority(run.view.kind, run.job, pod_sets, _classes(run))
+    priority = job_workload.resolve_priority(run.view.kind, run.job, pod_sets, classes(run))
     run.patch_workload(workload, {**workload, "spec": job_workload.with_priority(workload["spec"], priority)})
     run.event("UpdatedWorkload", f"Updated workload priority class: {workload_status.key_of(workload)}")
 
@@ -170,11 +177,11 @@ def create(run: JobPass) -> None:
     """Make the job's Workload, or the next slice of an elastic one."""
     view = run.view
     try:
-        workload = job_workload.build(view.kind, run.job, _classes(run), view.policy)
+        workload = job_workload.build(view.kind, run.job, classes(run), view.policy)
         if view.kind.is_elastic(run.job, view.policy):
             workload = job_lifecycle_slices.as_slice(run, workload)
     except PriorityMissing as missing:
-        _priority_missing(run, missing, str(missing))
+        priority_missing(run, missing, str(missing))
         return
     except (PodSetsUnknown, job_lifecycle_slices.TooManySlices) as error:
         run.fail(str(error))
@@ -183,11 +190,11 @@ def create(run: JobPass) -> None:
     run.event("CreatedWorkload", f"Created Workload: {workload_status.key_of(workload)}")
 
 
-def _classes(run: JobPass) -> PriorityClasses:
+def classes(run: JobPass) -> PriorityClasses:
     return PriorityClasses(run.view.workload_priority_classes, run.view.priority_classes)
 
 
-def _priority_missing(run: JobPass, missing: PriorityMissing, message: str) -> bool:
+def priority_missing(run: JobPass, missing: PriorityMissing, message: str) -> bool:
     if missing.workload_class:
         told = f'WorkloadPriorityClass "{missing.workload_class}" not found'
         run.event("WorkloadPriorityClassNotFound", told, "Warning")

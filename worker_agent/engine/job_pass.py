@@ -6,8 +6,9 @@ Every step writes through the pass, so that the steps after it see what it did.
 from collections.abc import Sequence
 from datetime import datetime
 
-from worker_agent.api import frameworks, names
+from worker_agent.api import frameworks, names, timestamps
 from worker_agent.api.document import Document, at
+from worker_agent.api.job_kind import Cause
 from worker_agent.api.resource_type import WORKLOADS
 from worker_agent.engine import intent_effects, job_pod_sets, workload_status
 from worker_agent.engine.intents import (
@@ -151,14 +152,16 @@ class JobPass:
     def finalize_job(self) -> None:
         self.patch_job(self.view.kind.finalize(self.job))
 
-    def stop_job(self, workload: Document | None, message: str) -> bool:
+    def stop_job(self, workload: Document | None, reason: str, message: str) -> bool:
         """Suspend the job and put its templates back as ``workload`` remembers them; False when that has to wait."""
         infos = None if workload is None else job_pod_sets.infos_of_spec(workload)
-        stop = self.view.kind.stop(self.job, infos)
+        stop = self.view.kind.stop(self.job, infos, Cause(reason, message, timestamps.rfc3339(self.now)))
         for step in stop.steps:
             self.patch_job(step.document, step.subresource)
         if stop.stopped:
             self.event("Stopped", message)
+        if stop.delete:
+            self.delete_job()
         if stop.error:
             self.fail(stop.error)
         return stop.complete and not stop.error

@@ -46,6 +46,8 @@ class JobView:
     priority_classes: Mapping[str, PriorityClass] = field(default_factory=dict)
     not_to_start: str = ""
     runs_elsewhere: bool = False
+    dispatched: bool = False
+    awaiting_deletions: bool = False
 
     def after(self, intents: Iterable[Intent], now: datetime) -> "JobView":
         """The view as it will be once ``intents`` are done: to decide again before anything is written."""

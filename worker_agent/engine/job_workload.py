@@ -98,7 +98,7 @@ def build(kind: JobKind, job: Document, classes: PriorityClasses, policy: JobPol
             "name": kind.workload_name(job, policy),
             "namespace": metadata.get("namespace", ""),
             "labels": _labels(job, policy),
-            "annotations": _annotations(job, policy),
+            "annotations": annotations_of(job, policy),
             "finalizers": [names.IN_USE_FINALIZER],
             "ownerReferences": [controller_reference(kind, job)],
         },
@@ -132,12 +132,14 @@ def _labels(job: Document, policy: JobPolicy) -> dict[str, str]:
     return {**copied, **job_uid_label(job)}
 
 
-def _annotations(job: Document, policy: JobPolicy) -> dict[str, str]:
+def annotations_of(job: Document, policy: JobPolicy) -> dict[str, str]:
+    """What a Workload takes over of its job's annotations."""
     annotations = at(job, ("metadata", "annotations"), {})
     copied = {
         key: value
         for key, value in annotations.items()
-        if key.startswith(names.PROVISIONING_ANNOTATION_PREFIX) or key in policy.annotation_keys_to_copy
+        if key.startswith(names.PROVISIONING_ANNOTATION_PREFIX)
+        or (policy.custom_metric_labels and key in policy.annotation_keys_to_copy)
     }
     gated_by = annotations.get(names.ADMISSION_GATED_BY_ANNOTATION)
     if policy.admission_gated_by and gated_by is not None:

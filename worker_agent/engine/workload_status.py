@@ -11,6 +11,7 @@ from typing import Any
 from worker_agent.api import timestamps
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
+from worker_agent.api.names import ON_HOLD, QUOTA_RESERVED
 from worker_agent.api.resource_type import WORKLOADS
 from worker_agent.engine import intent_effects
 from worker_agent.engine.intents import WORKLOAD_CONTROLLER_MANAGER, ApplyStatus, SetCondition, condition_manager
@@ -160,3 +161,8 @@ class StatusDraft:
             for type_, condition in self._conditions.items()
             if type_ not in intent_effects.ADMISSION_CONDITIONS
         ]
+
+
+def is_on_hold(workload: Document) -> bool:
+    """Its job wants no quota for now."""
+    return is_false(workload, QUOTA_RESERVED) and reason_of(workload, QUOTA_RESERVED) == ON_HOLD

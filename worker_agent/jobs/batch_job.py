@@ -7,6 +7,8 @@ from typing import Final
 from worker_agent.api import names, timestamps
 from worker_agent.api.document import Document, at, get, put
 from worker_agent.api.job_kind import (
+    NO_CAUSE,
+    Cause,
     JobKind,
     StatusBack,
     Stop,
@@ -51,7 +53,7 @@ class BatchJob(JobKind):
         """A Job whose stop was interrupted counts as running, so that the stop is taken up again."""
         return super().is_suspended(job) and at(job, ANNOTATIONS, {}).get(names.STOPPING_ANNOTATION) != "true"
 
-    def stop(self, job: Document, infos: Sequence[PodSetInfo] | None) -> Stop:
+    def stop(self, job: Document, infos: Sequence[PodSetInfo] | None, cause: Cause = NO_CAUSE) -> Stop:
         """Suspend, clear the start time, restore: the template of a Job that has a start time is immutable.
 
         The last two are due for a suspended Job too; a mark keeps it "running" until all three are done. The template

@@ -6,7 +6,7 @@ from typing import Final
 from worker_agent.api import companions, pod_set_info
 from worker_agent.api.companions import Companion
 from worker_agent.api.document import Document, get, put
-from worker_agent.api.job_kind import JobKind, NotYetStartable, Stop, StopStep, TemplateAt
+from worker_agent.api.job_kind import NO_CAUSE, Cause, JobKind, NotYetStartable, Stop, StopStep, TemplateAt
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.pod_set_info import PodSetInfo
 from worker_agent.api.pod_sets_unknown import PodSetsUnknown
@@ -67,7 +67,7 @@ class TrainJob(JobKind):
     def restore(self, job: Document, infos: Sequence[PodSetInfo]) -> tuple[Document, bool]:
         return (_patched(job, None), True) if _has_patch(job) else (job, False)
 
-    def stop(self, job: Document, infos: Sequence[PodSetInfo] | None) -> Stop:
+    def stop(self, job: Document, infos: Sequence[PodSetInfo] | None, cause: Cause = NO_CAUSE) -> Stop:
         """Suspended first; the patch is cleared once no pod runs any more."""
         suspended = job if self.is_suspended(job) else self.suspend(job)
         steps = () if suspended is job else (StopStep(suspended),)

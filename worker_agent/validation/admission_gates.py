@@ -21,11 +21,12 @@ def validate(annotations: Mapping[str, Any] | None) -> list[FieldError]:
     """Names are domain-prefixed paths of at most 63 bytes, none empty, none twice."""
     errors: list[FieldError] = []
     seen: set[str] = set()
+    whole = (annotations or {}).get(ADMISSION_GATED_BY_ANNOTATION)
     for gate in gates(annotations):
         if not gate:
             errors.append(invalid(PATH, gate, "cannot contain empty gate names"))
         elif gate in seen:
-            errors.append(invalid(PATH, gate, f"duplicate gate name: {gate}"))
+            errors.append(invalid(PATH, whole, f"duplicate gate name: {gate}"))
         else:
             errors += _gate(gate)
         seen.add(gate)

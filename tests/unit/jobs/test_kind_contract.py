@@ -25,7 +25,7 @@ POLICY = JobPolicy(frameworks=frozenset(KINDS), wait_for_pods_ready=False)
 FLAVORS = {"spot": flavor(nodeLabels={"tier": "spot"}, tolerations=[{"key": "spot", "operator": "Exists"}])}
 
 
-@pytest.fixture(params=sorted(KINDS), ids=lambda framework: framework.replace("/", "-"))
+@pytest.fixture(params=sorted(SAMPLES), ids=lambda framework: framework.replace("/", "-"))
 def kind(request: pytest.FixtureRequest) -> JobKind:
     return KINDS[request.param]
 

@@ -4,10 +4,8 @@ Read in this order: ``surroundings`` (what a rule may look at), ``defaulting``, 
 ``topology``, whose rules the two share, and ``own_rules``: the rules that one kind alone has.
 """
 
-from worker_agent.validation.jobs.creation import validate_create
-from worker_agent.validation.jobs.defaulting import default_job
 from worker_agent.validation.jobs.refusal import JobRefused
 from worker_agent.validation.jobs.surroundings import JobSurroundings
-from worker_agent.validation.jobs.update import validate_update
+from worker_agent.validation.jobs.webhook import default_job, validate_create, validate_update, warnings
 
-__all__ = ["JobRefused", "JobSurroundings", "default_job", "validate_create", "validate_update"]
+__all__ = ["JobRefused", "JobSurroundings", "default_job", "validate_create", "validate_update", "warnings"]

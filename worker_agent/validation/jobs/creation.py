@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from worker_agent.api import companions, names
+from worker_agent.api import names
 from worker_agent.api.document import Document, at
 from worker_agent.api.job_kind import LABEL_VALUE_LIMIT, JobKind
 from worker_agent.api.job_policy import JobPolicy
@@ -24,18 +24,16 @@ ELASTIC_JOB: Final = f"metadata.annotations[{names.ELASTIC_JOB_ANNOTATION}]"
 def validate_create(kind: JobKind, job: Document, around: JobSurroundings) -> list[FieldError]:
     """All broken rules of a new job. Raises JobRefused where its pod sets cannot even be told."""
     policy = around.policy
-    job = companions.joined(job, kind.companions(job), around.companion)
     errors = [*common_errors(kind, job, policy), *own_rules.create_errors(kind, job, policy)]
     return errors + topology.template_errors(kind, job, policy)
 
 
 def common_errors(kind: JobKind, job: Document, policy: JobPolicy) -> list[FieldError]:
     """The rules on labels and annotations that every kind shares."""
-    errors = _queue_name_errors(job)
+    errors = queue_name_errors(job)
     errors += prebuilt_errors(kind, job, policy)
     errors += _max_exec_time_errors(job)
-    if policy.elastic_jobs and not kind.elastic_allowed and at(job, _ELASTIC) == "true":
-        errors.append(forbidden(ELASTIC_JOB, f'elastic job is not supported for "{gvk_text(kind)}"'))
+    errors += elastic_errors(kind, job, policy)
     if policy.admission_gated_by:
         errors += admission_gates.validate(at(job, ("metadata", "annotations")))
     return errors
@@ -44,12 +42,19 @@ def common_errors(kind: JobKind, job: Document, policy: JobPolicy) -> list[Field
 _ELASTIC: Final = ("metadata", "annotations", names.ELASTIC_JOB_ANNOTATION)
 
 
+def elastic_errors(kind: JobKind, job: Document, policy: JobPolicy) -> list[FieldError]:
+    """Not every kind can grow and shrink while it runs."""
+    if not policy.elastic_jobs or kind.elastic_allowed or at(job, _ELASTIC) != "true":
+        return []
+    return [forbidden(ELASTIC_JOB, f'elastic job is not supported for "{gvk_text(kind)}"')]
+
+
 def gvk_text(kind: JobKind) -> str:
     """``batch/v1, Kind=Job``, as Kueue's messages name a kind."""
     return f"{kind.resource.group}/{kind.resource.version}, Kind={kind.resource.kind}"
 
 
-def _queue_name_errors(job: Document) -> list[FieldError]:
+def queue_name_errors(job: Document) -> list[FieldError]:
     """An empty label is an error too: it is a queue name that names nothing."""
     name = at(job, ("metadata", "labels", names.QUEUE_NAME_LABEL))
     return [] if name is None else [invalid(QUEUE_NAME, name, error) for error in dns_subdomain(name)]

@@ -13,11 +13,12 @@ def default_job(kind: JobKind, job: Document, around: JobSurroundings) -> Docume
 
     Raises JobRefused where its owners cannot be followed.
     """
-    job = _default_queue(job, around)
+    if kind.belongs_elsewhere(job):
+        return job
+    job = default_priority_class(_default_queue(job, around), around)
     if should_be_suspended(job, around):
         job = job if kind.is_suspended(job) else kind.suspend(job)
         job = _gate_elastic_pods(kind, job, around)
-    job = _default_priority_class(job, around)
     return kind.own_defaults(_default_manager(kind, job, around), around.policy)
 
 
@@ -37,7 +38,7 @@ def should_be_suspended(job: Document, around: JobSurroundings) -> bool:
     return bool(queue_name(job)) or (policy.manage_without_queue_name and around.managed_namespace)
 
 
-def _owner_is_manageable(job: Document, around: JobSurroundings) -> bool:
+def owner_is_manageable(job: Document, around: JobSurroundings) -> bool:
     owner = frameworks.controller_of(job)
     return owner is not None and frameworks.is_manageable(frameworks.gvk_of(owner), around.policy)
 
@@ -45,19 +46,17 @@ def _owner_is_manageable(job: Document, around: JobSurroundings) -> bool:
 def _default_queue(job: Document, around: JobSurroundings) -> Document:
     if queue_name(job) or not around.default_queue or not around.managed_namespace:
         return job
-    return (
-        job if _owner_is_manageable(job, around) else _labelled(job, names.QUEUE_NAME_LABEL, names.DEFAULT_LOCAL_QUEUE)
-    )
+    return job if owner_is_manageable(job, around) else labelled(job, names.QUEUE_NAME_LABEL, names.DEFAULT_LOCAL_QUEUE)
 
 
-def _default_priority_class(job: Document, around: JobSurroundings) -> Document:
+def default_priority_class(job: Document, around: JobSurroundings) -> Document:
     wanted = around.policy.priority_class_defaulting and around.default_priority_class
-    if not wanted or at(job, ("metadata", "labels", names.PRIORITY_CLASS_LABEL)) or _owner_is_manageable(job, around):
+    if not wanted or at(job, ("metadata", "labels", names.PRIORITY_CLASS_LABEL)) or owner_is_manageable(job, around):
         return job
-    return _labelled(job, names.PRIORITY_CLASS_LABEL, names.DEFAULT_PRIORITY_CLASS)
+    return labelled(job, names.PRIORITY_CLASS_LABEL, names.DEFAULT_PRIORITY_CLASS)
 
 
-def _labelled(job: Document, label: str, value: str) -> Document:
+def labelled(job: Document, label: str, value: str) -> Document:
     document: Document = put(job, ("metadata", "labels", label), value)
     return document
 

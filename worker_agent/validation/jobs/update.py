@@ -1,6 +1,6 @@
 """What may change about a job, whatever its kind (spec/jobs section 8)."""
 
-from worker_agent.api import companions, names
+from worker_agent.api import names
 from worker_agent.api.document import Document, at
 from worker_agent.api.job_kind import JobKind, queue_name
 from worker_agent.api.job_policy import JobPolicy
@@ -18,11 +18,20 @@ def validate_update(kind: JobKind, new: Document, old: Document, around: JobSurr
     policy = around.policy
     if not own_rules.are_looked_at(kind, new, old, policy):
         return []
-    new = companions.joined(new, kind.companions(new), around.companion)
+    errors = common_errors(kind, new, old, around)
+    if kind.update_repeats_create:
+        errors += creation.common_errors(kind, new, policy)
+    errors += own_rules.update_errors(kind, new, old, policy)
+    return errors + topology.template_errors(kind, new, policy)
+
+
+def common_errors(kind: JobKind, new: Document, old: Document, around: JobSurroundings) -> list[FieldError]:
+    """What every kind keeps."""
+    policy = around.policy
     errors = _queue_name_errors(kind, new, old, around)
     errors += _prebuilt_errors(kind, new, old, policy)
     errors += _max_exec_time_errors(kind, new, old)
-    errors += _priority_class_errors(kind, new, old)
+    errors += priority_class_errors(new, old, running=not kind.is_suspended(new))
     if kind.is_elastic(new, policy) != kind.is_elastic(old, policy):
         errors.append(
             immutable(creation.ELASTIC_JOB, at(new, ("metadata", "annotations", names.ELASTIC_JOB_ANNOTATION), ""))
@@ -30,10 +39,7 @@ def validate_update(kind: JobKind, new: Document, old: Document, around: JobSurr
     if policy.admission_gated_by:
         annotations = ("metadata", "annotations")
         errors += admission_gates.validate_update(at(new, annotations), at(old, annotations))
-    if kind.update_repeats_create:
-        errors += creation.common_errors(kind, new, policy)
-    errors += own_rules.update_errors(kind, new, old, policy)
-    return errors + topology.template_errors(kind, new, policy)
+    return errors
 
 
 def _queue_name_errors(kind: JobKind, new: Document, old: Document, around: JobSurroundings) -> list[FieldError]:
@@ -62,11 +68,12 @@ def _max_exec_time_errors(kind: JobKind, new: Document, old: Document) -> list[F
     return [] if before == after else [immutable(creation.MAX_EXEC_TIME, after)]
 
 
-def _priority_class_errors(kind: JobKind, new: Document, old: Document) -> list[FieldError]:
+def priority_class_errors(new: Document, old: Document, *, running: bool) -> list[FieldError]:
+    """A priority class may change, but neither come to a running job nor go."""
     before, after = (at(job, ("metadata", "labels", names.PRIORITY_CLASS_LABEL), "") for job in (old, new))
     if before and not after:
         return [invalid(creation.PRIORITY_CLASS, "", "WorkloadPriorityClass cannot be removed from a workload")]
-    if after and not before and not kind.is_suspended(new):
+    if after and not before and running:
         message = "WorkloadPriorityClass cannot be added to a non-suspended workload"
         return [invalid(creation.PRIORITY_CLASS, after, message)]
     return []

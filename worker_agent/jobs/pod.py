@@ -1,0 +1,103 @@
+"""v1 Pod, queued by itself (spec/jobs 9.10)."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from worker_agent.api import names, pod_set_info, topology_request
+from worker_agent.api.document import Document, get, put
+from worker_agent.api.job_kind import NO_CAUSE, Cause, Finish, JobKind, JobPodSet, Stop, StopStep, TemplateAt
+from worker_agent.api.job_policy import JobPolicy
+from worker_agent.api.pod_set_info import PodSetInfo
+from worker_agent.api.resource_type import PODS
+from worker_agent.api.topology_request import PodIndex
+from worker_agent.jobs import pod_facts
+
+ANNOTATIONS: Final = ("metadata", "annotations")
+WORKLOAD_DELETED: Final = "WorkloadDeleted"
+TERMINATION_TARGET: Final = "TerminationTarget"
+
+
+class Pod(JobKind):
+    framework = "pod"
+    resource = PODS
+    managed_by_path = ""
+    top_level = True
+    rank_label = names.POD_GROUP_POD_INDEX_LABEL
+
+    def templates(self, job: Document) -> list[TemplateAt]:
+        name = names.DEFAULT_POD_SET_NAME
+        return [TemplateAt(name, (), 1, annotations_at=ANNOTATIONS, annotations_field=".".join(ANNOTATIONS))]
+
+    def pod_sets(self, job: Document, policy: JobPolicy) -> list[JobPodSet]:
+        """The spec alone makes the template: a pod's metadata is its own."""
+        request = topology_request.derive(job, PodIndex(self.rank_label), policy)
+        return [JobPodSet(names.DEFAULT_POD_SET_NAME, 1, {"spec": job.get("spec") or {}}, None, request)]
+
+    def skips(self, job: Document, policy: JobPolicy) -> bool:
+        """Pods that nobody marked; without the integration of its own also those without a queued parent."""
+        if pod_facts.label(job, names.MANAGED_LABEL) != "true":
+            return True
+        return self.framework not in policy.frameworks and not pod_facts.has_parent(job)
+
+    def is_suspended(self, job: Document) -> bool:
+        return pod_facts.is_suspended(job)
+
+    def start(self, job: Document, infos: Sequence[PodSetInfo], policy: JobPolicy) -> Document:
+        pod_set_info.expect_count(1, list(infos))
+        return started(job, infos[0], policy)
+
+    def restore(self, job: Document, infos: Sequence[PodSetInfo]) -> tuple[Document, bool]:
+        """A pod that was stopped is gone."""
+        return job, False
+
+    def stop(self, job: Document, infos: Sequence[PodSetInfo] | None, cause: Cause = NO_CAUSE) -> Stop:
+        if not is_to_go(job, cause):
+            return Stop((), False)
+        return Stop((StopStep(ending(job, cause), "status"),), True, delete=True)
+
+    def finished(self, job: Document) -> Finish | None:
+        if not pod_facts.is_terminated(job):
+            return None
+        return Finish(get(job, "status.phase") == "Succeeded", get(job, "status.message", ""))
+
+    def is_active(self, job: Document) -> bool:
+        """Quota is free at once: its pod will not be made again."""
+        return False
+
+    def pods_ready(self, job: Document) -> bool:
+        return pod_facts.is_ready(job)
+
+    def finalize(self, job: Document) -> Document:
+        return pod_facts.finalized(job)
+
+
+def started(pod: Document, info: PodSetInfo, policy: JobPolicy) -> Document:
+    """A gated pod with what its Workload was granted; it stays held where its place is still to be told."""
+    if not pod_facts.is_gated(pod):
+        return pod
+    running = pod_set_info.inject(pod, info, elastic=policy.elastic_jobs)
+    running = pod_facts.without_gate(running, pod_facts.GATE)
+    if pod_facts.TOPOLOGY_GATE in info.scheduling_gates:
+        return running
+    return pod_facts.without_gate(running, pod_facts.TOPOLOGY_GATE)
+
+
+def is_to_go(pod: Document, cause: Cause) -> bool:
+    """Whether a stop for this cause deletes the pod: suspended ones only go with their Workload."""
+    if pod_facts.is_deleting(pod):
+        return False
+    return cause.reason == WORKLOAD_DELETED or not pod_facts.is_suspended(pod)
+
+
+def ending(pod: Document, cause: Cause) -> Document:
+    """The pod with the reason of its end in its status, for whoever watches it go."""
+    conditions = [each for each in get(pod, "status.conditions", []) if each.get("type") != TERMINATION_TARGET]
+    told = {
+        "type": TERMINATION_TARGET,
+        "status": "True",
+        "reason": cause.reason,
+        "message": cause.message,
+        "lastTransitionTime": cause.at,
+    }
+    document: Document = put(pod, ("status", "conditions"), [*conditions, told])
+    return document
