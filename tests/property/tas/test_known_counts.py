@@ -1,6 +1,6 @@
 """Counts brought up to date after changes and roll-backs are those that counting anew gives."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.tas.small_topology import H, pods, room
@@ -13,7 +13,7 @@ from worker_agent.engine.tas.rules import TopologyRules
 from worker_agent.engine.trial import Journal
 
 sizes = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2), st.integers(0, 6)), min_size=1, max_size=8)
-steps = st.lists(st.tuples(st.integers(0, 7), st.integers(1, 3), st.booleans()), max_size=8)
+steps = st.lists(st.tuples(st.integers(0, 7), st.integers(1, 3), st.booleans()), max_size=4)
 ASKS = (
     pods(4, required="rack"),
     pods(6, preferred="rack"),
@@ -32,6 +32,7 @@ def answers(where, known):
     ]
 
 
+@settings(deadline=None, max_examples=50)
 @given(sizes, steps, st.sampled_from([H, "rack"]))
 def test_known_counts_answer_as_fresh_ones(hosts, changes, lowest):
     levels = ("block", "rack", H) if lowest == H else ("block", "rack")
