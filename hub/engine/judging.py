@@ -117,7 +117,11 @@ class _Judgement:
         if held is Holding.SOME:
             message = f"{self._message()}; some flavors it may get then have no node large enough for {self._pods()}"
             return Outlook.WAITS_FOR_ROOM, "MayBeTooLarge", message
-        if verdict.assignment is not None and not view.has_nodes(self._row, verdict.assignment):
+        placed = verdict.assignment is not None and node_fit.placed_by_topology(verdict.assignment)
+        if placed and node_fit.has_affinity(self._row):
+            message = f"{self._message()}; whether nodes have the labels that its affinity asks for is not known here"
+            return Outlook.WAITS_FOR_ROOM, "UnknownNodeLabels", message
+        if verdict.assignment is not None and not placed and not view.has_nodes(self._row, verdict.assignment):
             message = f"quota is free, but no nodes have room for {self._pods()} now"
             return Outlook.WAITS_FOR_ROOM, "NoRoomOnNodes", message
         return None

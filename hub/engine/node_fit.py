@@ -45,6 +45,18 @@ def makes_nodes(view: WorkerView, queue: ClusterQueueRow) -> bool:
     return any(check is not None and check.spec.controller_name == names.PROVISIONING_CONTROLLER for check in checks)
 
 
+def placed_by_topology(admission: Document) -> bool:
+    """All pods have their places: the leaves of a topology were looked at one by one, with what is free on each."""
+    assignments = value_at(admission, "podSetAssignments", [])
+    return bool(assignments) and all(found.get("topologyAssignment") for found in assignments)
+
+
+def has_affinity(row: WorkloadRow) -> bool:
+    """Some pods ask for nodes by more than a selector: it may speak of labels that only the worker sees."""
+    affinities = (pod_set.shape.spec.affinity for pod_set in row.pod_sets if pod_set.count)
+    return any(affinity is not None and affinity.node_affinity is not None for affinity in affinities)
+
+
 def _of_choice(view: WorkerView, pod: Requests, choice: list[FlavorRow]) -> Holding:
     held = [view.sizes.holds(pod, flavor.name) for flavor in choice]
     if all(held):

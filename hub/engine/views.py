@@ -31,6 +31,8 @@ from worker_agent.engine.conditions import Phase
 from worker_agent.engine.node_sizes import NodeSizes
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.state import ClusterState
+from worker_agent.engine.tas import leaf_report
+from worker_agent.engine.tas.leaf_report import LeafReportError
 from worker_agent.engine.workload_info import WorkloadRow
 
 UNREADABLE: Final = "unreadable"
@@ -81,6 +83,7 @@ _TABLE: Final[dict[str, tuple[Any, Put, Delete]]] = {
 """Plural -> how it is decoded, put into the state, and taken out of it."""
 
 _REPORTS: Final = resource_type.CLUSTER_CAPACITIES.plural
+_OF_TOPOLOGIES: Final = (resource_type.RESOURCE_FLAVORS.plural, resource_type.TOPOLOGIES.plural)
 _NOTICED: Final = timedelta(seconds=2)
 """After so long an agent's report counts a new object; both times are in whole seconds."""
 
@@ -163,6 +166,8 @@ class WorkerView:
                 put(self.state, decoder.decode(event.raw))
             else:
                 delete(self.state, key)
+            if event.plural in _OF_TOPOLOGIES:
+                self._leaves(self.capacity)
 
     def _workload(self, event: KnowledgeEvent, key: Key, now: datetime) -> None:
         if not event.raw:
@@ -180,6 +185,7 @@ class WorkerView:
         self.capacity = report
         self.nodes.report(report)
         self.sizes = NodeSizes(report)
+        self._leaves(report)
         status = report.status if report is not None else None
         self.exact = (
             status is not None
@@ -187,6 +193,21 @@ class WorkerView:
             and status.policy is not None
             and status.policy.hash == self._policy_hash
         )
+
+    def _leaves(self, report: ClusterCapacity | None) -> None:
+        """Topologies that the report tells leaf by leaf are placed on as by the worker itself."""
+        told = {flavor.flavor: flavor for flavor in (report.status.flavors if report is not None else None) or ()}
+        for name, flavor in self.state.catalog.flavors.items():
+            found = told.get(name)
+            levels = self.state.topology.levels(name)
+            facts = None
+            if found is not None and found.leaves is not None and levels:
+                try:
+                    facts = leaf_report.facts(levels, dict(flavor.labels), found.leaves)
+                except (LeafReportError, QuantityError) as error:
+                    # Made for other levels, or by another agent: the next report will do.
+                    self.problems[_REPORTS, Key("", name)] = str(error)
+            self.state.topology.report(name, facts)
 
 
 class Views:

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 import msgspec
 
 from worker_agent.api.meta import Conditions, Object, Quantity, View
+from worker_agent.api.pod import Taint
 from worker_agent.api.resource_type import CLUSTER_CAPACITIES
 from worker_agent.api.schema import AGE, Column, Crd, Field, Int32, SubdomainName
 
@@ -75,6 +76,28 @@ class LevelRoom(View):
     largest_gangs: Annotated[_Gangs, Field("What fits into one domain.")] = None
 
 
+class LeafKind(View):
+    """Leaves that are alike."""
+
+    free: Annotated[Vector, Field("Free on each, beside pods that no topology placed.")]
+    taints: Annotated[list[Taint] | None, Field("Taints that keep pods away.", list_type="atomic")] = None
+
+
+class LeafRoom(View):
+    """Every leaf of a flavor's topology by name; what placed pods use there, their Workloads say."""
+
+    kinds: Annotated[list[LeafKind] | None, Field("Kinds of leaves.", max_items=4096, list_type="atomic")] = None
+    runs: Annotated[
+        list[str] | None,
+        Field(
+            "Leaves in the order of their paths, as runs: b1/r1/host-07+15 0 is host-07 to host-22 of kind 0. A value "
+            "that is left out is that of the run before.",
+            max_items=16384,
+            list_type="atomic",
+        ),
+    ] = None
+
+
 class FlavorRoom(View):
     """Room on the nodes of one flavor, whatever quota says."""
 
@@ -89,6 +112,9 @@ class FlavorRoom(View):
     levels: Annotated[
         list[LevelRoom] | None,
         Field("Room by level, from the widest.", max_items=16, list_type="map", list_map_keys=("nodeLabel",)),
+    ] = None
+    leaves: Annotated[
+        LeafRoom | None, Field("The topology leaf by leaf; absent where that would take too much space.")
     ] = None
 
 

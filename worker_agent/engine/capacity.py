@@ -22,6 +22,7 @@ from worker_agent.engine.physical_room import FreeNodes, PhysicalRoom
 from worker_agent.engine.policy import DEFAULT, Policy
 from worker_agent.engine.resources import Requests
 from worker_agent.engine.state import ClusterState
+from worker_agent.engine.tas import leaf_report
 
 __all__ = ["BUDGET", "ENGINE_VERSION", "PhysicalRoom", "policy_hash", "report"]
 
@@ -54,8 +55,18 @@ def report(state: ClusterState, policy: Policy, now: datetime, integrations: Seq
             _flavor(state, flavor, room, shapes, vectors) for _, flavor in sorted(state.catalog.flavors.items())
         ]
         if _size(status) <= BUDGET:
+            _add_leaves(state, status)
             return status
     return _shortened(status)
+
+
+def _add_leaves(state: ClusterState, status: Document) -> None:
+    """Each topology leaf by leaf, as far as the budget goes; some detail of histograms is given up for it."""
+    for document in status["flavors"]:
+        room = state.topology.room(document["flavor"])
+        leaves = None if room is None else leaf_report.describe(leaf_report.leaves_of(room))
+        if leaves is not None and _size(status) + _size(leaves) <= BUDGET:
+            document["leaves"] = leaves
 
 
 def _size(status: Document) -> int:

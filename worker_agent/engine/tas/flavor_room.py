@@ -69,6 +69,10 @@ class FlavorRoom:
             return [free.get(resource, 0) for resource in self.resources]
         return [sum(node.free.get(resource, 0) for node in members) for resource in self.resources]
 
+    def members(self) -> Sequence[Sequence[NodeFacts]]:
+        """The nodes of each leaf, in path order."""
+        return self._hosts
+
     @property
     def left(self) -> Ints:
         return self.cells.matrix

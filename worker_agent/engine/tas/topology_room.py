@@ -12,7 +12,7 @@ from worker_agent.engine.catalog import Catalog
 from worker_agent.engine.flavor_row import FlavorRow
 from worker_agent.engine.node_room import NodeRow
 from worker_agent.engine.tas import node_facts
-from worker_agent.engine.tas.flavor_room import FlavorRoom
+from worker_agent.engine.tas.flavor_room import FlavorRoom, NodeFacts
 from worker_agent.engine.tas.placed_pods import PlacedPods
 from worker_agent.engine.trial import Journal
 
@@ -20,7 +20,7 @@ from worker_agent.engine.trial import Journal
 class TopologyRoom:
     """``shared``: pods on a host count for every flavor that has the host (spec/tas 5.4)."""
 
-    __slots__ = ("_catalog", "_journal", "_placed", "_rooms", "_shared")
+    __slots__ = ("_catalog", "_journal", "_placed", "_reported", "_rooms", "_shared")
 
     def __init__(self, catalog: Catalog, journal: Journal, shared: bool) -> None:
         self._catalog = catalog
@@ -29,6 +29,7 @@ class TopologyRoom:
         self._rooms: dict[str, FlavorRoom] = {}
         self._placed: dict[str, dict[Key, list[PlacedPods]]] = {}
         """Flavor -> workload -> its pods there, of all reservations."""
+        self._reported: dict[str, Sequence[NodeFacts]] = {}
 
     # -- rooms -----------------------------------------------------------------------------------------------------
 
@@ -44,6 +45,18 @@ class TopologyRoom:
             room = self._rooms[flavor] = self._build(row, levels)
         return room
 
+    def report(self, flavor: str, nodes: Sequence[NodeFacts] | None) -> None:
+        """Somebody who sees the nodes tells of a flavor's; None: no longer. They stand in for the catalog's."""
+        if nodes is None:
+            known = self._reported.pop(flavor, None)
+        else:
+            known, self._reported[flavor] = self._reported.get(flavor), nodes
+        if known != nodes:
+            self._rooms.pop(flavor, None)
+
+    def is_reported(self, flavor: str) -> bool:
+        return flavor in self._reported
+
     def levels(self, flavor: str) -> Sequence[str]:
         """Node labels of the flavor's topology; none when there is no such flavor or topology."""
         row = self._catalog.flavors.get(flavor)
@@ -51,15 +64,22 @@ class TopologyRoom:
         return [level.node_label for level in topology.spec.levels] if topology is not None else []
 
     def _build(self, row: FlavorRow, levels: Sequence[str]) -> FlavorRoom:
-        nodes = self._catalog.nodes
-        facts = (node_facts.of(node, nodes) for node in nodes.nodes.values())
-        mine = [fact for fact in facts if fact is not None and node_facts.belongs(fact.labels, row.labels, levels)]
+        reported = self._reported.get(row.name)
+        if reported is not None:
+            mine: Sequence[NodeFacts] = reported
+        else:
+            mine = self._own_nodes(row, levels)
         room = FlavorRoom(row.name, row.topology, row.tolerations, levels, mine)
         for flavor in self._counting_for(row.name, room.tree.hostname):
             for placed in self._placed.get(flavor, {}).values():
                 for pods in placed:
                     room.count(pods, 1)
         return room
+
+    def _own_nodes(self, row: FlavorRow, levels: Sequence[str]) -> list[NodeFacts]:
+        nodes = self._catalog.nodes
+        facts = (node_facts.of(node, nodes) for node in nodes.nodes.values())
+        return [fact for fact in facts if fact is not None and node_facts.belongs(fact.labels, row.labels, levels)]
 
     def _counting_for(self, flavor: str, hostname: bool) -> Iterable[str]:
         if not (self._shared and hostname):
