@@ -4,14 +4,17 @@
 """
 
 import contextlib
+from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 
 class HubMetrics:
-    """``role`` is the replica's: leader, follower or standalone."""
+    """``role`` is the replica's at the moment: leader, follower or standalone."""
 
-    def __init__(self, registry: CollectorRegistry | None = None, role: str = "standalone") -> None:
+    def __init__(
+        self, registry: CollectorRegistry | None = None, role: Callable[[], str] = lambda: "standalone"
+    ) -> None:
         registry = registry if registry is not None else CollectorRegistry()
         self.registry = registry
         self.role = role
@@ -71,10 +74,10 @@ class HubMetrics:
         self._tunnel_bytes.labels(agent, "received").inc(received)
 
     def dispatched(self, cluster_queue: str, cluster: str) -> None:
-        self._dispatched.labels(cluster_queue, cluster, self.role).inc()
+        self._dispatched.labels(cluster_queue, cluster, self.role()).inc()
 
     def admitted(self, cluster_queue: str, cluster: str) -> None:
-        self._admitted.labels(cluster_queue, cluster, self.role).inc()
+        self._admitted.labels(cluster_queue, cluster, self.role()).inc()
 
     def contact(self, cluster: str, connected: bool) -> None:
         self._connected.labels(cluster).set(1 if connected else 0)

@@ -9,11 +9,14 @@ text names the setting, its value and what is allowed.
 from datetime import timedelta
 from typing import Annotated, Any, ClassVar, Literal, Self
 
+import msgspec
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from worker_agent.api import durations
 from worker_agent.api.frameworks import FRAMEWORKS
+from worker_agent.api.meta import LabelSelector
+from worker_agent.api.selectors import SelectorError, compile_selector
 
 
 def _duration(value: Any) -> Any:
@@ -86,13 +89,60 @@ class LocalQueueMetrics(Stanza):
     enable: bool = False
     local_queue_selector: dict[str, Any] | None = None
 
+    @property
+    def selector(self) -> LabelSelector:
+        return msgspec.convert(self.local_queue_selector or {}, LabelSelector)
+
+    @model_validator(mode="after")
+    def _compiles(self) -> Self:
+        try:
+            compile_selector(self.selector)
+        except (SelectorError, msgspec.ValidationError) as error:
+            raise ValueError(f"localQueueSelector: {error}") from None
+        return self
+
+
+class CustomLabel(Stanza):
+    """A label of metrics, ``custom_<name>``, read from a label (by default of the same name) or an annotation."""
+
+    name: str = Field(pattern="^[a-zA-Z][a-zA-Z0-9_]*$")
+    source_label_key: str = ""
+    source_annotation_key: str = ""
+    source_kind: Literal["Cohort", "LocalQueue", "ClusterQueue", "Workload"] = "ClusterQueue"
+    tracked_values: list[str] = Field(default=[], max_length=16)
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        if self.source_label_key and self.source_annotation_key:
+            raise ValueError("at most one of sourceLabelKey and sourceAnnotationKey may be given")
+        if len(set(self.tracked_values)) < len(self.tracked_values):
+            raise ValueError("trackedValues must be unique")
+        if self.source_kind == "Workload" and not 1 <= len(self.tracked_values) <= MOST_TRACKED_OF_WORKLOADS:
+            raise ValueError(f"1 to {MOST_TRACKED_OF_WORKLOADS} trackedValues must be given with sourceKind Workload")
+        return self
+
+
+MOST_TRACKED_OF_WORKLOADS = 12
+MOST_LABELS = {"Cohort": 6, "LocalQueue": 6, "ClusterQueue": 6, "Workload": 2}
+
 
 class Metrics(Stanza):
     bind_address: AddressOrOff = ":8443"
     """Host and port; ``0`` switches metrics off."""
     enable_cluster_queue_resources: bool = False
     local_queue_metrics: LocalQueueMetrics | None = None
-    custom_labels: list[dict[str, Any]] = []
+    custom_labels: list[CustomLabel] = Field(default=[], max_length=20)
+    """Behind the gate CustomMetricLabels."""
+
+    @model_validator(mode="after")
+    def _few(self) -> Self:
+        named = [label.name for label in self.custom_labels]
+        if len(set(named)) < len(named):
+            raise ValueError(f"customLabels[].name must be unique, found {', '.join(named)}")
+        for kind, most in MOST_LABELS.items():
+            if sum(label.source_kind == kind for label in self.custom_labels) > most:
+                raise ValueError(f"customLabels: at most {most} may have sourceKind {kind}")
+        return self
 
 
 class Health(Stanza):

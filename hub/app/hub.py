@@ -71,7 +71,7 @@ class Hub:
     ) -> None:
         self.agent = agent
         self.configuration = configuration
-        self.metrics = metrics or HubMetrics(agent.metrics.registry, agent.metrics.role)
+        self.metrics = metrics or HubMetrics(agent.metrics.registry, lambda: agent.metrics.role)
         self.evaluator = evaluator or evaluators.make(
             configuration, agent.configuration.policy, agent.clock, self._replay
         )

@@ -26,9 +26,15 @@ from worker_agent.api.resource_type import (
     ResourceType,
 )
 from worker_agent.api.workload import Workload
-from worker_agent.app import gated_controllers, job_surroundings, kinds_served, provisioning, topology_work
+from worker_agent.app import (
+    agent_metrics,
+    gated_controllers,
+    job_surroundings,
+    kinds_served,
+    provisioning,
+    topology_work,
+)
 from worker_agent.app.configuration import Configuration
-from worker_agent.app.view_metrics import ViewCollector
 from worker_agent.app.webhook_service import WebhookService
 from worker_agent.controllers import in_use_finalizer, intake
 from worker_agent.controllers.ancestors import Ancestors
@@ -44,7 +50,6 @@ from worker_agent.controllers.priority_class_controller import PriorityClassCont
 from worker_agent.controllers.queue_controllers import QueueControllers
 from worker_agent.controllers.recording import NO_RECORDER, Recorder
 from worker_agent.controllers.workload_controller import WorkloadController
-from worker_agent.controllers.workload_metrics import WorkloadMetrics
 from worker_agent.engine.plan import Plan
 from worker_agent.engine.state import ClusterState
 from worker_agent.jobs import KINDS
@@ -55,7 +60,6 @@ from worker_agent.kube.events import EventRecorder
 from worker_agent.kube.informer import Informer, Keep, document
 from worker_agent.kube.lease import LeaderElection, LeaseTiming
 from worker_agent.kube.transport import Transport
-from worker_agent.metrics import AgentMetrics
 from worker_agent.validation import ValidationPolicy
 from worker_agent.webhooks import hooks
 
@@ -102,7 +106,7 @@ class Agent:
         budget = RateBudget(self.clock, connection.qps or -1.0, max(1, connection.burst))
         self.client = Client(surroundings.transport, self.clock, budget=budget, user_agent=surroundings.user_agent)
         self.known = KnownObjects()
-        self.metrics = self._metrics()
+        self.metrics = agent_metrics.make(configuration, self.known)
         self.ready = asyncio.Event()
         self.missing = "caches"
         """What still has to come before the agent is ready; empty when it is."""
@@ -127,15 +131,7 @@ class Agent:
         )
         self._devices = self._device_informers()
         self.informer(WORKLOADS).add_index(OWNER_INDEX, owner_values)
-        WorkloadMetrics(self.informer(WORKLOADS), self.informer(LOCAL_QUEUES), self.metrics)
-        self.metrics.registry.register(
-            ViewCollector(
-                lambda: self.engine.view,
-                self.metrics.role,
-                local_queues=_local_queue_metrics(configuration),
-                resources=settings.metrics.enable_cluster_queue_resources,
-            )
-        )
+        agent_metrics.observe(self.metrics, configuration, self.known, self.engine)
         self._wire()
 
     def informer(self, resource: ResourceType) -> Informer[Any]:
@@ -228,6 +224,7 @@ class Agent:
             self.ancestors,
             self.fence,
             self._may_run_elsewhere,
+            agent_metrics.creation_latency(self.metrics, configuration),
         )
         for kind in kinds.values():
             self.add(self._kind_work(kind, world))
@@ -280,14 +277,8 @@ class Agent:
             publisher = CapacityPublisher(self.known, self.engine, applier, self.clock, frameworks)
             await publisher.run()
 
-    def _metrics(self) -> AgentMetrics:
-        role = "leader" if self.configuration.settings.leader_election.leader_elect else "standalone"
-        return AgentMetrics(role=role, local_queues=_local_queue_metrics(self.configuration))
-
     def _plan_made(self, plan: Plan, seconds: float) -> None:
-        self.metrics.cycle(bool(plan.admissions), seconds)
-        for name, count in plan.preemption_skips.items():
-            self.metrics.preemption_skips(name, count)
+        agent_metrics.count_plan(self.metrics, plan, seconds)
         for step in plan.preemptions:
             preemptor = self.known.informer(WORKLOADS).get(step.preemptor)
             self.metrics.preempted(self._cluster_queue_of(preemptor), step.reason)
@@ -345,7 +336,11 @@ class Agent:
                 election.retry_period.total_seconds(),
             ),
         )
-        await lease.run(self._lead)
+        await lease.run(self._promoted)
+
+    async def _promoted(self) -> None:
+        self.metrics.role = agent_metrics.LEADER
+        await self._lead()
 
     async def _lead(self) -> None:
         try:
@@ -362,12 +357,6 @@ class Agent:
             async with asyncio.timeout(FLUSH_SECONDS):
                 for recorder in self._recorders.values():
                     await recorder.flush()
-
-
-def _local_queue_metrics(configuration: Configuration) -> bool:
-    """On unless the gate is off, or the stanza is given without ``enable``."""
-    stanza = configuration.settings.metrics.local_queue_metrics
-    return configuration.gates["LocalQueueMetrics"] and (stanza is None or stanza.enable)
 
 
 async def _forever(work: Work) -> None:

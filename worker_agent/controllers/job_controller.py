@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from worker_agent.api import companions, frameworks
+from worker_agent.api import companions, frameworks, timestamps
 from worker_agent.api.companions import Companion
 from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind, prebuilt_name
@@ -28,6 +28,7 @@ from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.fence import Fence
 from worker_agent.controllers.known_objects import KnownObjects
 from worker_agent.engine import job_ancestors, job_lifecycle
+from worker_agent.engine.intents import CreateObject, Intent
 from worker_agent.engine.job_ancestors import NO_ANCESTOR, Lookup
 from worker_agent.engine.job_view import JobView
 from worker_agent.kube.clock import Clock
@@ -73,6 +74,8 @@ class JobWorld:
     ancestors: Ancestors
     fence: Fence
     elsewhere: Callable[[Document], bool] = lambda workload: False
+    on_created: Callable[[str, float], None] = lambda kind, seconds: None
+    """Told of every Workload made for a job: the job's kind, and its age in seconds."""
 
 
 class JobController:
@@ -134,7 +137,15 @@ class JobController:
             log.warning("%s %s is not started: %s", self.kind.resource.kind, key, refusal)
         view = replace(self._view(key, lookup), not_to_start=refusal)
         intents = job_lifecycle.decide_to_rest(view, self._world.clock.now())
-        return await self._applier.apply(intents)
+        after = await self._applier.apply(intents)
+        self._tell_of_created(job, intents)
+        return after
+
+    def _tell_of_created(self, job: Document | None, intents: Iterable[Intent]) -> None:
+        created = ((job or {}).get("metadata") or {}).get("creationTimestamp")
+        if created and any(isinstance(i, CreateObject) and i.resource is WORKLOADS for i in intents):
+            age = self._world.clock.now() - timestamps.parse(created)
+            self._world.on_created(self.kind.resource.kind, age.total_seconds())
 
     async def _only_unseen(self, key: Key) -> bool:
         """A Workload may be known before its new job is: nothing is taken for ownerless on a cache's word alone."""

@@ -1,6 +1,6 @@
 """Counts what happens to Workloads, from the changes the watch shows: whoever wrote them, each is counted once."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from worker_agent.api import names, timestamps
@@ -15,8 +15,13 @@ class WorkloadMetrics:
     """Watches one informer of Workloads."""
 
     def __init__(
-        self, workloads: Informer[Workload], local_queues: Informer[LocalQueue], metrics: AgentMetrics
+        self,
+        workloads: Informer[Workload],
+        local_queues: Informer[LocalQueue],
+        metrics: AgentMetrics,
+        cohorts_above: Callable[[str], tuple[str, ...]] = lambda cluster_queue: (),
     ) -> None:
+        self._cohorts_above = cohorts_above
         self._local_queues = local_queues
         self._metrics = metrics
         workloads.add_handler(self._changed)
@@ -32,11 +37,15 @@ class WorkloadMetrics:
         if _turned(old, new, names.ADMITTED):
             admitted = _since(new, names.ADMITTED)
             checks = _seconds(admitted, _since(new, names.QUOTA_RESERVED))
-            self._metrics.admitted(queues, _seconds(admitted, _queued_since(old)), checks)
+            above = self._cohorts_above(queues.cluster_queue)
+            self._metrics.admitted(queues, _seconds(admitted, _queued_since(old)), checks, above)
         self._readiness(old, new, queues)
         self._evictions(old, new, queues)
         if _turned(old, new, names.FINISHED) and not _is_variant(new):
             self._metrics.finished(queues, _executed(new))
+            finished = new.condition(names.FINISHED)
+            if finished is not None and finished.reason == names.WORKLOAD_SLICE_REPLACED:
+                self._metrics.slice_replaced(queues)
 
     def _readiness(self, old: Workload, new: Workload, queues: Queues) -> None:
         ready = new.condition(names.PODS_READY)
@@ -51,11 +60,18 @@ class WorkloadMetrics:
             known = before.get((entry.reason, entry.underlying_cause), 0)
             if entry.count > known and old.status.admission is not None:
                 self._metrics.evicted(queues, entry.reason, entry.underlying_cause, first=known == 0)
+                self._ready_until_now(old, new, queues, entry)
         evicted = new.condition(names.EVICTED)
         released = old.is_true(names.QUOTA_RESERVED) and not new.is_true(names.QUOTA_RESERVED)
         if released and evicted is not None and evicted.is_true:
             seconds = _seconds(_since(new, names.QUOTA_RESERVED), evicted.last_transition_time)
             self._metrics.released(queues, evicted.reason, seconds)
+
+    def _ready_until_now(self, old: Workload, new: Workload, queues: Queues, eviction: EvictionCount) -> None:
+        ready = old.condition(names.PODS_READY)
+        if ready is not None and ready.is_true:
+            seconds = _seconds(_since(new, names.EVICTED), ready.last_transition_time)
+            self._metrics.ready_before_eviction(queues, eviction.reason, eviction.underlying_cause, seconds)
 
     def _queues(self, workload: Workload) -> Queues:
         admission = workload.status.admission
@@ -68,6 +84,7 @@ class WorkloadMetrics:
             namespace,
             name,
             reference.name if reference is not None else "",
+            workload.metadata,
         )
 
 

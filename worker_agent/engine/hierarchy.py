@@ -17,11 +17,13 @@ CYCLE = "cohort has a cycle"
 class Hierarchy:
     """All nodes by name. Methods that change an edge or a quota return whether the touched node is free of cycles."""
 
-    __slots__ = ("cohorts", "queues")
+    __slots__ = ("cohorts", "queues", "version")
 
     def __init__(self) -> None:
         self.cohorts: dict[str, CohortNode] = {}
         self.queues: dict[str, QueueNode] = {}
+        self.version = 0
+        """Grows whenever an edge or a sum of quotas may have changed."""
 
     # -- changes ---------------------------------------------------------------------------------------------------
 
@@ -61,6 +63,7 @@ class Hierarchy:
         node.weight = 1.0
         self._move_cohort(node, "")
         self._drop_if_unused(node)
+        self.version += 1
         if name in self.cohorts:
             self._sum_up_tree_of(node)
 
@@ -80,6 +83,7 @@ class Hierarchy:
         return node
 
     def _move_queue(self, node: QueueNode, parent: CohortNode | None) -> None:
+        self.version += 1
         old = node.parent
         node.parent = parent
         if old is not None:
@@ -115,6 +119,7 @@ class Hierarchy:
     # -- sums ------------------------------------------------------------------------------------------------------
 
     def _sum_up_tree_of(self, node: QuotaNode) -> bool:
+        self.version += 1
         if has_cycle(node):
             for queue in queues_below(node):
                 queue.cyclic = True

@@ -60,6 +60,11 @@ class Waiting:
         """How many are in the active queue."""
         return len(self._active)
 
+    def by_place(self) -> Iterator[tuple[bool, WorkloadRow]]:
+        """Each row, and whether it competes."""
+        yield from ((True, row) for row in self._active)
+        yield from ((False, row) for row in self._aside)
+
     def orders(self) -> Iterator[Order]:
         return (rank(row, self._sticky, self._usage.get(row.queue, 0.0)) for row in self.rows())
 

@@ -18,10 +18,14 @@ from worker_agent.engine.workload_info import WorkloadRow
 
 
 class UsagePicture(NamedTuple):
-    """One ledger: consumed billionths by resource, and since when (microseconds)."""
+    """One ledger: consumed billionths by resource, and since when (microseconds).
+
+    ``value`` is what workloads of the queue rank by; None where usage plays no part.
+    """
 
     consumed: tuple[tuple[str, int], ...]
     updated: int
+    value: float | None = None
 
 
 class UsageBook:
@@ -117,7 +121,7 @@ class UsageBook:
         """All ledgers at this instant."""
         ledgers = ((key, self.history.ledger(key)) for key in self._local_queues)
         return {
-            key: UsagePicture(tuple(sorted(ledger.consumed.items())), ledger.updated)
+            key: UsagePicture(tuple(sorted(ledger.consumed.items())), ledger.updated, self.usage(key))
             for key, ledger in ledgers
             if ledger.updated is not None
         }

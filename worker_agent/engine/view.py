@@ -17,6 +17,7 @@ from worker_agent.engine import activity, fair_sharing, hierarchy, resources
 from worker_agent.engine.activity import Activity
 from worker_agent.engine.cluster_queue import ClusterQueueRow, LocalQueueRow, ResourceGroup, Tally
 from worker_agent.engine.queue_order import Waiting
+from worker_agent.engine.quota import CohortNode
 from worker_agent.engine.resources import FlavorResource
 from worker_agent.engine.usage_history_book import UsagePicture
 
@@ -55,6 +56,9 @@ class QueuePicture:
     waiting: Waiting
     weighted_share: int | None
     """None without fair sharing."""
+    borrowing_limits: Mapping[FlavorResource, int] = field(default_factory=dict)
+    lending_limits: Mapping[FlavorResource, int] = field(default_factory=dict)
+    """What is not listed is not limited."""
 
     @property
     def pending(self) -> int:
@@ -98,6 +102,15 @@ class QueuePicture:
     @cached_property
     def pending_by_local_queue(self) -> Mapping[Key, int]:
         return Counter(row.queue for row in self.waiting.rows())
+
+
+@dataclass(frozen=True, slots=True)
+class CohortPicture:
+    """One cohort: its place in the tree (``root`` is empty in a cycle) and the quota of its whole subtree."""
+
+    parent: str
+    root: str
+    quota: Mapping[FlavorResource, int]
 
 
 @dataclass(frozen=True)
@@ -144,6 +157,8 @@ class EngineView:
     cluster_queues: Mapping[str, QueuePicture] = field(default_factory=dict)
     cohort_shares: Mapping[str, int] = field(default_factory=dict)
     """``status.fairSharing.weightedShare`` by cohort; empty without fair sharing."""
+    cohorts: Mapping[str, CohortPicture] = field(default_factory=dict)
+    hierarchy_version: int = -1
     _local_queues: Mapping[Key, LocalQueueRow] = field(default_factory=dict)
     _stranded: Mapping[Key, int] = field(default_factory=dict)
     """Workloads by LocalQueue where the ClusterQueue is missing."""
@@ -153,6 +168,21 @@ class EngineView:
         """The Active condition; of an unknown queue as well."""
         found = self.cluster_queues.get(name)
         return activity.NOT_FOUND if found is None else found.activity
+
+    def cohorts_above(self, cluster_queue: str) -> tuple[str, ...]:
+        """Parent first; none for a queue that is not known, stands alone or sits below a cycle."""
+        found = self.cluster_queues.get(cluster_queue)
+        names: dict[str, None] = {}
+        name = found.cohort if found is not None else ""
+        while name in self.cohorts and self.cohorts[name].root and name not in names:
+            names[name] = None
+            name = self.cohorts[name].parent
+        return tuple(names)
+
+    def cluster_queue_of(self, local_queue: Key) -> str:
+        """Where a LocalQueue leads; empty for one that is not known."""
+        row = self._local_queues.get(local_queue)
+        return "" if row is None else row.cluster_queue
 
     def local_queues(self) -> Iterable[Key]:
         return self._local_queues.keys()
@@ -200,21 +230,32 @@ def publish(state: "ClusterState", now: datetime, before: EngineView) -> EngineV
         if row.cluster_queue not in state.cluster_queues and not row.stopped
     }
     usage = {} if state.usage_book is None else state.usage_book.picture()
-    return EngineView(now, state.cycle, queues, shares, dict(state.local_queues), stranded, usage)
+    cohorts, version = before.cohorts, state.hierarchy.version
+    if version != before.hierarchy_version:
+        cohorts = {name: _cohort(node) for name, node in state.hierarchy.cohorts.items()}
+    return EngineView(now, state.cycle, queues, shares, cohorts, version, dict(state.local_queues), stranded, usage)
+
+
+def _cohort(node: CohortNode) -> CohortPicture:
+    root = "" if hierarchy.has_cycle(node) else hierarchy.root_of(node).name
+    return CohortPicture(node.parent.name if node.parent is not None else "", root, dict(node.subtree))
 
 
 def _queue(state: "ClusterState", row: ClusterQueueRow) -> QueuePicture:
     share = None
     if state.policy.fair_sharing:
         share = 0 if row.node.cyclic else fair_sharing.dominant_share(row.node).status
+    quotas = row.node.quotas
     return QueuePicture(
         name=row.name,
         cohort=row.cohort_name,
         activity=state.activity(row.name),
         groups=row.groups,
-        nominal={fr: entry.nominal for fr, entry in row.node.quotas.items()},
+        nominal={fr: entry.nominal for fr, entry in quotas.items()},
         holdings=Holdings.of(row.tally),
         by_local_queue={key: Holdings.of(tally) for key, tally in row.local_tallies.items()},
         waiting=state.pending[row.name].waiting(),
         weighted_share=share,
+        borrowing_limits={fr: q.borrowing_limit for fr, q in quotas.items() if q.borrowing_limit is not None},
+        lending_limits={fr: q.lending_limit for fr, q in quotas.items() if q.lending_limit is not None},
     )

@@ -19,7 +19,7 @@ from tests.builders import (
 from tests.engine_world import EngineWorld
 from worker_agent.api import quantity
 from worker_agent.api.meta import Key
-from worker_agent.app.view_metrics import ViewCollector
+from worker_agent.app.view_metrics import Shown, ViewCollector
 from worker_agent.validation import ValidationPolicy, registry
 
 LATER = "2026-01-01T11:00:00Z"
@@ -132,7 +132,7 @@ class TestB48QuotaThatStandsForUnlimited:
 
     def test_metric_is_large_and_not_zero(self):
         view = self.world().state.publish(self.world().now)
-        families = ViewCollector(lambda: view, "leader", local_queues=False, resources=True).collect()
+        families = ViewCollector(lambda: view, lambda: "leader", Shown(resources=True)).collect()
         [nominal] = [
             sample.value
             for family in families
