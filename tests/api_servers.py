@@ -41,6 +41,7 @@ BUILT_IN = (
     "/api/v1/configmaps",
     "/api/v1/secrets",
     "/api/v1/limitranges",
+    "/api/v1/podtemplates",
     "/apis/events.k8s.io/v1/events",
     "/apis/coordination.k8s.io/v1/leases",
     "/apis/node.k8s.io/v1/runtimeclasses",
@@ -59,7 +60,7 @@ class ApiServer(Protocol):
 
 @asynccontextmanager
 async def served(folder: Path) -> AsyncIterator[ApiServer]:
-    """An empty server with our definitions, for the length of a test."""
+    """An empty server with our definitions and an autoscaler's, for the length of a test."""
     sort = cluster_choice.chosen()
     if sort != cluster_choice.EMBEDDED:
         async with _pool(sort).taken() as real:
@@ -162,7 +163,7 @@ async def _wipe(transport: Transport) -> None:
 
 @cache
 def _definitions() -> list[dict[str, Any]]:
-    return crds.documents()
+    return list(crds.with_autoscaler())
 
 
 def _stored(crd: dict[str, Any]) -> str:

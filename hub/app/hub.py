@@ -131,7 +131,7 @@ class Hub:
             configuration.sync.origin,
             configuration.sync.jobs,
             configuration.batch_period,
-            Listeners(self.dispatch.learned, self.dispatch.look_at),
+            Listeners(self.dispatch.learned, self.dispatch.look_at, self.dispatch.given_up),
         )
         self.clusters = ClusterController(self.objects, self.clients, self._sources(), applier, self.metrics, clock)
         self.clusters.add_contact_handler(self._contact_changed)

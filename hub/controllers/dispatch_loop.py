@@ -50,7 +50,7 @@ class _Case:
 
     round: Round
     held_since: datetime | None = None
-    assumed_on: str = ""
+    assumed_on: frozenset[str] = frozenset()
     outlook: int = int(Outlook.UNKNOWN)
     written: tuple[str, str] = ("", "")
     tried_at: float = field(default=float("-inf"))
@@ -87,6 +87,16 @@ class DispatchLoop:
     def learned(self, cluster: str) -> None:
         """Something is known of ``cluster`` that was not known before."""
         self._news = True
+
+    def given_up(self, key: Key, cluster: str) -> None:
+        """The worker deactivates its copy: a no, also when the next copy there looks as if nothing had been."""
+        case = self._cases.get(key)
+        if case is not None and cluster not in case.round.refused:
+            log.info("workload %s: %s gives its copy up", key, cluster)
+            self._release(key, case)
+            case.round = replace(case.round, refused=case.round.refused | {cluster})
+            case.outlook = int(Outlook.UNKNOWN)
+            self.look_at(key)
 
     def contact_changed(self, cluster: str) -> None:
         """A worker was reached or lost: every workload that waits is looked at again."""
@@ -141,10 +151,13 @@ class DispatchLoop:
         now = self._clock.now()
         if case is None:
             case = self._cases[key] = _Case(Round(turn.round_started or now))
-        if turn.current and turn.refusal and turn.current not in case.round.refused:
-            log.info("workload %s: %s says no: %s", key, turn.current, turn.refusal)
+        said_no = {cluster: why for cluster, why in turn.refusals.items() if cluster not in case.round.refused}
+        if said_no:
+            log.info(
+                "workload %s: said no: %s", key, "; ".join(f"{cluster}: {why}" for cluster, why in said_no.items())
+            )
             self._release(key, case)
-            case.round = replace(case.round, refused=case.round.refused | {turn.current})
+            case.round = replace(case.round, refused=case.round.refused | said_no.keys())
         elif now - case.round.started >= self._settings.round_timeout:
             case.round = Round(now)
         elif turn.current in turn.asked.open and case.outlook == Outlook.FITS:
@@ -184,30 +197,30 @@ class DispatchLoop:
         case = self._cases[turn.key]
         decision = dispatch.decide(turn.candidates(answer), turn.policy, now, self._settings.round_timeout)
         case.tried_at = self._clock.monotonic()
-        case.outlook = decision.chosen.outlook if decision.chosen is not None else int(Outlook.UNKNOWN)
+        case.outlook = decision.chosen[0].outlook if decision.chosen else int(Outlook.UNKNOWN)
         case.held_since = (case.held_since or now) if decision.reason == dispatch.HELD else None
         return decision
 
     def _take(self, turn: Turn, decision: Decision) -> set[str]:
-        """Count the room of the chosen cluster as taken; returns the clusters whose room changed."""
+        """Count the room of the chosen clusters as taken; returns the clusters whose room changed."""
         case = self._cases[turn.key]
-        if case.assumed_on == decision.cluster:
-            return set()
-        changed = {case.assumed_on} - {""}
-        self._release(turn.key, case)
-        chosen = decision.chosen
-        if chosen is not None and chosen.admission and chosen.outlook == Outlook.FITS:
-            self._evaluator.assume(chosen.cluster, turn.request, chosen.admission)
-            case.assumed_on = chosen.cluster
-            changed.add(chosen.cluster)
-        return changed
+        fits = {e.cluster: e for e in decision.chosen if e.admission and e.outlook == Outlook.FITS}
+        kept = case.assumed_on.intersection(decision.clusters)
+        gone, new = case.assumed_on - kept, fits.keys() - kept
+        for cluster in gone:
+            self._evaluator.release(cluster, turn.key)
+        for cluster in decision.clusters:
+            if cluster in new:
+                self._evaluator.assume(cluster, turn.request, fits[cluster].admission)
+        case.assumed_on = kept | new
+        return set(gone | new)
 
     async def _write(self, turn: Turn, decision: Decision) -> None:
         case = self._cases.get(turn.key)
         if case is None:
             return
         told = (decision.reason, decision.message)
-        moved = bool(decision.cluster) and decision.cluster != turn.current
+        moved = bool(decision.cluster) and set(decision.clusters) != set(turn.nominated)
         if not moved and (case.written[0] == decision.reason or (decision.cluster and turn.current)):
             return
         self._metrics.decided(decision.reason)
@@ -224,14 +237,15 @@ class DispatchLoop:
             log.info("workload %s: nominated %s", turn.key, decision.message)
 
     def _release(self, key: Key, case: _Case) -> None:
-        if case.assumed_on:
-            self._evaluator.release(case.assumed_on, key)
-            case.assumed_on = ""
+        for cluster in case.assumed_on:
+            self._evaluator.release(cluster, key)
+        case.assumed_on = frozenset()
 
     def _drop(self, key: Key) -> None:
         """The workload needs no cluster any more: it has one, or is gone. Room that shows on the worker stays taken."""
         case = self._cases.pop(key, None)
-        if case is not None and case.assumed_on and self._turns.cluster_of(key) != case.assumed_on:
+        if case is not None:
+            case.assumed_on -= {self._turns.cluster_of(key)}
             self._release(key, case)
 
 
@@ -247,5 +261,5 @@ def _nomination(turn: Turn, decision: Decision) -> ApplyStatus:
         key=turn.key,
         field_manager=ADMISSION_MANAGER,
         conditions=(SetCondition(names.DISPATCHED, status, decision.reason, decision.message),),
-        fields={"nominatedClusterNames": [decision.cluster] if decision.cluster else None},
+        fields={"nominatedClusterNames": list(decision.clusters) or None},
     )

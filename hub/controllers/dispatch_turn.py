@@ -1,7 +1,7 @@
 """A workload's turn in the dispatch loop: what is asked of which clusters, gathered from the manager's objects."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import msgspec
@@ -23,15 +23,16 @@ from worker_agent.kube.clock import Clock
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """``current`` is the cluster it is nominated to, ``refusal`` why that one will not take it as things stand."""
+    """``nominated`` are the clusters it is nominated to, ``current`` the first; ``refusals`` those of them that will
+    not take it as things stand, and why."""
 
     sight: Sight
     request: Request
     asked: Asked
     order: tuple[str, ...]
     policy: DispatchPolicySpec
-    current: str = ""
-    refusal: str = ""
+    nominated: tuple[str, ...] = ()
+    refusals: Mapping[str, str] = field(default_factory=dict)
     round_started: datetime | None = None
     refused: frozenset[str] = frozenset()
     held_since: datetime | None = None
@@ -40,6 +41,10 @@ class Turn:
     def key(self) -> Key:
         return self.sight.key
 
+    @property
+    def current(self) -> str:
+        return self.nominated[0] if self.nominated else ""
+
     def candidates(self, answer: Sequence[Evaluation]) -> Candidates:
         """All candidates in configuration order: those that answered and those that were not asked."""
         found = {evaluation.cluster: evaluation for evaluation in (*self.asked.closed, *answer)}
@@ -47,6 +52,7 @@ class Turn:
             key=self.key,
             evaluations=tuple(found[name] for name in self.order if name in found),
             current=self.current,
+            nominated=self.nominated,
             refused=self.refused,
             held_since=self.held_since,
             preference=self.asked.preference,
@@ -81,15 +87,17 @@ class TurnMaker:
         policy = self._objects.dispatch_policy(sight.view)
         workers = self._sync.federation().workers
         asked = candidates.choose(order, self._known_clusters(order), workers, policy, sight.view)
-        current = (sight.view.status.nominated_cluster_names or [""])[0]
+        nominated = tuple(sight.view.status.nominated_cluster_names or ())
         request = Request(key.namespace, key.name, owner.kind.framework, asked.open, self._as_copy(sight))
-        refusal = ""
-        if current in workers:
-            copy = group_loading.remote(workers[current], document, owner, self._policy.origin).copy
-            refusal = dispatch.refusal(copy)
+        refusals = {}
+        for cluster in nominated:
+            if cluster in workers:
+                copy = group_loading.remote(workers[cluster], document, owner, self._policy.origin).copy
+                refusals[cluster] = dispatch.refusal(copy)
         dispatched = sight.condition(names.DISPATCHED)
-        started = dispatched.last_transition_time if dispatched is not None and current else None
-        return Turn(sight, request, asked, tuple(order), policy, current, refusal, started)
+        started = dispatched.last_transition_time if dispatched is not None and nominated else None
+        said_no = {cluster: reason for cluster, reason in refusals.items() if reason}
+        return Turn(sight, request, asked, tuple(order), policy, nominated, said_no, started)
 
     def in_order(self, turns: Sequence[Turn]) -> list[Turn]:
         """Those of higher priority choose first, then those that waited longest."""

@@ -25,10 +25,15 @@ LONGEST_LABEL_VALUE: Final = 63
 
 @dataclass(frozen=True, slots=True)
 class Listeners:
-    """``learned(cluster)`` hears of new knowledge, ``turned(key)`` of a copy that passed a turning point."""
+    """``learned(cluster)`` hears of new knowledge, ``turned(key)`` of a copy that passed a turning point.
+
+    ``given_up(key, cluster)`` hears of a copy that its worker is about to deactivate: of that the copy itself tells
+    only for a moment, for the synchronisation makes it anew.
+    """
 
     learned: Callable[[str], None]
     turned: Callable[[Key], None]
+    given_up: Callable[[Key, str], None]
 
 
 class RemoteEvents:
@@ -57,6 +62,8 @@ class RemoteEvents:
         if found is None or found.metadata.label(names.MULTIKUEUE_ORIGIN_LABEL) != self._origin:
             return
         if resource == WORKLOADS:
+            if _given_up(event):
+                self._listeners.given_up(event.key, cluster)
             turned = _turned(event)
             self._sync.enqueue(event.key, 0.0 if turned else self._batch_period)
             if turned:
@@ -105,6 +112,15 @@ def _turned(event: Event[RemoteObject]) -> bool:
     if event.old is None or event.new is None:
         return True
     return _passed(event.old) != _passed(event.new)
+
+
+def _given_up(event: Event[RemoteObject]) -> bool:
+    return _to_be_deactivated(event.new) and not _to_be_deactivated(event.old)
+
+
+def _to_be_deactivated(found: RemoteObject | None) -> bool:
+    conditions = found.status.conditions if found is not None else None
+    return any(each.type == names.DEACTIVATION_TARGET and each.is_true for each in conditions or ())
 
 
 def _passed(found: RemoteObject) -> list[tuple[str, str, str]]:

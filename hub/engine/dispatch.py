@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from hub.engine import policies
+from hub.engine import policies, provisioning_race
 from hub.engine.evaluation import Evaluation, Outlook
 from hub.engine.remote_group import Sight
 from worker_agent.api import names
@@ -54,6 +54,8 @@ class Candidates:
     key: Key
     evaluations: tuple[Evaluation, ...]
     current: str = ""
+    nominated: Collection[str] = ()
+    """All clusters it is nominated to, ``current`` among them."""
     refused: Collection[str] = ()
     held_since: datetime | None = None
     preference: Mapping[str, int] = field(default_factory=dict)
@@ -62,28 +64,38 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """``cluster`` is empty when none is nominated. ``ranked`` keeps every candidate, best first."""
+    """``cluster`` is empty when none is nominated. ``ranked`` keeps every candidate, best first.
+
+    ``chosen`` are all that are nominated, ``cluster`` first: more than one where nodes have to be provisioned.
+    """
 
     key: Key
     cluster: str
     reason: str
     ranked: tuple[Evaluation, ...] = ()
     refused: frozenset[str] = frozenset()
-    chosen: Evaluation | None = field(default=None, compare=False)
+    chosen: tuple[Evaluation, ...] = field(default=(), compare=False)
+
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        return tuple(evaluation.cluster for evaluation in self.chosen)
 
     @property
     def message(self) -> str:
         """For people: the choice first, then every other candidate and why it came behind."""
-        words = [describe(evaluation, evaluation.cluster in self.refused) for evaluation in self.ranked]
+        asked_too = self.clusters[1:]
+        words = [describe(e, e.cluster in self.refused, e.cluster in asked_too) for e in self.ranked]
         if not words:
             return "no candidate clusters"
         return "; ".join(words)
 
 
-def describe(evaluation: Evaluation, refused: bool = False) -> str:
+def describe(evaluation: Evaluation, refused: bool = False, asked_too: bool = False) -> str:
     """``worker-1: fits``, with what the cluster said of itself."""
     told = evaluation.message or Outlook(evaluation.outlook).name.lower().replace("_", " ")
-    return f"{evaluation.cluster}: {told}{' (said no to this workload)' if refused else ''}"
+    if refused:
+        told = f"{told} (said no to this workload)"
+    return f"{evaluation.cluster}: {told}{' (asked too, the first to have nodes wins)' if asked_too else ''}"
 
 
 def decide(candidates: Candidates, policy: DispatchPolicySpec, now: datetime, patience: timedelta) -> Decision:
@@ -109,8 +121,9 @@ def decide(candidates: Candidates, policy: DispatchPolicySpec, now: datetime, pa
         since = candidates.held_since or now
         if now - since < patience:
             return Decision(candidates.key, "", HELD, order, refused)
-    chosen_first = (best, *(e for e in order if e is not best))
-    return Decision(candidates.key, best.cluster, NOMINATED, chosen_first, refused, best)
+    chosen = provisioning_race.contenders(best, usable, candidates.nominated, policy.provisioning_clusters)
+    chosen_first = (*chosen, *(e for e in order if e not in chosen))
+    return Decision(candidates.key, best.cluster, NOMINATED, chosen_first, refused, chosen)
 
 
 def may_be_dispatched(local: Sight, check: str) -> bool:

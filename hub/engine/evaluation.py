@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-ENCODING_VERSION: Final = 1
+ENCODING_VERSION: Final = 2
 
 
 class Outlook(IntEnum):
@@ -40,6 +40,7 @@ class Evaluation(msgspec.Struct, frozen=True, array_like=True):
     wait), ``load`` is the demand ahead and held, in thousandths of the queue's quota, ``free`` what would be left after
     it, likewise. ``lost_pod_seconds`` is what preemption would throw away. ``price`` is in millionths per hour.
     ``exact``: the worker runs the same engine by the same policy. ``admission`` is what the worker would write (JSON).
+    ``provisions``: an autoscaler there is asked for nodes first, so starting takes its time even where it fits.
     """
 
     cluster: str
@@ -54,6 +55,7 @@ class Evaluation(msgspec.Struct, frozen=True, array_like=True):
     price: int = 0
     exact: bool = False
     admission: bytes = b""
+    provisions: bool = False
 
     @property
     def fits(self) -> bool:

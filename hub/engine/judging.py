@@ -82,13 +82,15 @@ class _Judgement:
             price=self._price(),
             exact=self._view.exact,
             admission=msgspec.json.encode(verdict.assignment) if verdict.assignment is not None else b"",
+            provisions=self._provisions(),
         )
 
     def _message(self) -> str:
         verdict = self._verdict
         if verdict.kind is simulate.Outlook.FITS:
             flavors = sorted({flavor for assignment in self._assignments() for flavor in assignment.values()})
-            return f"fits now in {', '.join(flavors)}" if flavors else "fits now"
+            when = "once its nodes have come" if self._provisions() else "now"
+            return f"fits {when} in {', '.join(flavors)}" if flavors else f"fits {when}"
         if verdict.kind is simulate.Outlook.FITS_AFTER_PREEMPTION:
             lost = verdict.lost_pod_seconds
             return f"fits after preempting {len(verdict.victims)} workload(s), {lost} pod-seconds lost"
@@ -96,6 +98,19 @@ class _Judgement:
             ahead = f" behind {verdict.position} workload(s)" if verdict.position else ""
             return f"waits for quota{ahead}: {verdict.message}"
         return f"impossible: {verdict.message}"
+
+    def _provisions(self) -> bool:
+        """Whether its nodes have to come first: those it would ask for, or has asked for with the quota it holds."""
+        if self._queue is None:
+            return False
+        if self._verdict.assignment is not None:
+            flavors = {flavor for assignment in self._assignments() for flavor in assignment.values()}
+        elif self._row.phase is Phase.RESERVED and self._row.workload.status.admission is not None:
+            assignments = self._row.workload.status.admission.pod_set_assignments
+            flavors = {flavor for assignment in assignments for flavor in (assignment.flavors or {}).values()}
+        else:
+            return False
+        return node_fit.makes_nodes(self._view, self._queue, flavors)
 
     def _assignments(self) -> Iterable[dict[str, str]]:
         for assignment in value_at(self._verdict.assignment, "podSetAssignments", []):

@@ -1,6 +1,6 @@
 """Whether the nodes of a cluster could ever hold a workload's pods: quota promises amounts, nodes have sizes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from enum import IntEnum
 
 from hub.engine.views import WorkerView
@@ -39,10 +39,15 @@ def flavors(view: WorkerView, queue: ClusterQueueRow, row: WorkloadRow, admissio
     return {flavor.name for _, choices in found for choice in choices for flavor in choice}
 
 
-def makes_nodes(view: WorkerView, queue: ClusterQueueRow) -> bool:
-    """Nodes are made for what the queue admits: those that are there now say nothing of what fits."""
-    checks = (view.state.catalog.checks.get(name) for name in queue.checks)
-    return any(check is not None and check.spec.controller_name == names.PROVISIONING_CONTROLLER for check in checks)
+def makes_nodes(view: WorkerView, queue: ClusterQueueRow, assigned: Collection[str] | None = None) -> bool:
+    """Nodes are made for what the queue admits (in the ``assigned`` flavors, or in any): those that are there now say
+    nothing of what fits."""
+    for name, guarded in queue.checks.items():
+        check = view.state.catalog.checks.get(name)
+        ours = check is not None and check.spec.controller_name == names.PROVISIONING_CONTROLLER
+        if ours and (not assigned or not guarded.isdisjoint(assigned)):
+            return True
+    return False
 
 
 def placed_by_topology(admission: Document) -> bool:

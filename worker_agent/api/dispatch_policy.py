@@ -58,6 +58,15 @@ class DispatchPolicySpec(View):
             default=0,
         ),
     ] = 0
+    provisioning_clusters: Annotated[
+        Int32,
+        Field(
+            "Where nodes have to be made for a workload first (its queue there has a ProvisioningRequest check), so "
+            "many clusters are asked at once; the first to have them gets the workload, the others are told off.",
+            minimum=1,
+            default=2,
+        ),
+    ] = 2
     on_contact_lost: Annotated[
         str,
         Field(

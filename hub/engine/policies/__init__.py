@@ -20,13 +20,13 @@ STRATEGIES: Final[dict[str, Score]] = {
 def ranked(
     evaluations: Sequence[Evaluation], score: Score, preference: Mapping[str, int] | None = None
 ) -> list[Evaluation]:
-    """Best first: fits before fits after the cheapest preemption before the shortest wait, then ``preference``, then
-    ``score``. Clusters that are equal in all of it keep their order.
+    """Best first: fits before fits after the cheapest preemption before the shortest wait, what is there before what
+    has to be provisioned, then ``preference``, then ``score``. Clusters that are equal in all of it keep their order.
     """
     near = preference or {}
     return sorted(evaluations, key=lambda found: (*_standing(found), near.get(found.cluster, 0), *score(found)))
 
 
-def _standing(evaluation: Evaluation) -> tuple[int, int, int]:
+def _standing(evaluation: Evaluation) -> tuple[int, int, int, bool]:
     waits = evaluation.load if not evaluation.fits else 0
-    return evaluation.outlook, evaluation.lost_pod_seconds, waits
+    return evaluation.outlook, evaluation.lost_pod_seconds, waits, evaluation.provisions
