@@ -10,6 +10,9 @@ import pytest
 
 from tests import cluster_choice
 
+EMBEDDED_ALONE = ("embedded", "looptime")
+"""Markers of tests that no other sort of cluster can serve."""
+
 _LOOP = asyncio.new_event_loop()
 asyncio.set_event_loop(_LOOP)
 
@@ -29,7 +32,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--cluster", choices=cluster_choice.SORTS, help="Sort of cluster the integration suites run on.")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What runs on virtual time, or looks into the embedded server, is none of a real cluster's tests."""
+    if cluster_choice.chosen() == cluster_choice.EMBEDDED:
+        return
+    left = [item for item in items if any(item.get_closest_marker(name) for name in EMBEDDED_ALONE)]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "embedded: needs the embedded server, whatever --cluster says.")
     if sort := config.getoption("--cluster"):
         os.environ[cluster_choice.VARIABLE] = sort
     if cluster_choice.chosen() != cluster_choice.EMBEDDED:

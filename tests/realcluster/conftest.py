@@ -4,12 +4,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cluster_choice import EMBEDDED, NEWEST
+from tests.cluster_choice import EMBEDDED, NEWEST, OLDEST
 from tests.realcluster import table
 from tests.realcluster.clusters import Clusters, Server
 from tests.realcluster.differential import definitions
 from tests.realcluster.differential.player import Player
 from tests.realcluster.differential.webhook import Webhook
+from tests.realcluster.suite_runs import SuiteRuns
+
+LONGEST_FIRST = (NEWEST, OLDEST, EMBEDDED)
 
 
 @pytest.fixture(scope="session")
@@ -28,6 +31,19 @@ def players(servers: tuple[Server, Server]) -> Iterator[tuple[Player, Player]]:
         yield embedded, real
         embedded.close()
         real.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def suite_runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SuiteRuns]:
+    """The suites that were asked for, running from the start: they take the longest."""
+    wanted: dict[str, list[str]] = {sort: [] for sort in LONGEST_FIRST}
+    for item in request.session.items:
+        parameters = getattr(getattr(item, "callspec", None), "params", {})
+        if "suite" in parameters:
+            wanted[parameters["sort"]].append(parameters["suite"])
+    runs = SuiteRuns({sort: suites for sort, suites in wanted.items() if suites}, tmp_path_factory.mktemp("suites"))
+    yield runs
+    runs.close()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,13 +1,25 @@
-"""The table that ``scripts/test realcluster`` ends with: a row per suite, a column per sort of cluster."""
+"""The table that ``scripts/test realcluster`` ends with: a row per suite, a column per sort of cluster.
+
+Below it stand the tests that failed and passed when they were repeated, once.
+"""
 
 from tests.cluster_choice import SORTS
 
 _cells: dict[tuple[str, str], str] = {}
+_flaky: list[tuple[str, str]] = []
+_output: dict[str, str] = {}
 
 
 def put(suite: str, sort: str, told: str) -> None:
     """``told`` is what the cell says: ``12 passed``, ``1 failed, 11 passed``."""
     _cells[suite, sort] = told
+
+
+def flaky(sort: str, test: str, output: str = "") -> None:
+    """A test that failed at first; ``output`` is what was printed then, told once for each sort."""
+    _flaky.append((sort, test))
+    if output:
+        _output[sort] = output
 
 
 def lines() -> list[str]:
@@ -17,7 +29,18 @@ def lines() -> list[str]:
     suites = list(dict.fromkeys(suite for suite, _ in _cells))
     rows = [["suite", *SORTS], *([suite, *(_cells.get((suite, sort), "-") for sort in SORTS)] for suite in suites)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    shown = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return [*_flaky_lines(), "", *shown]
+
+
+def _flaky_lines() -> list[str]:
+    """Before the table, so that it is what a reader sees last."""
+    if not _flaky:
+        return []
+    found = ["", *(line for output in _output.values() for line in output.splitlines())]
     return [
+        *found,
         "",
-        *("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows),
+        "FLAKY, failed once and passed when repeated once:",
+        *(f"  {one}: {two}" for one, two in _flaky),
     ]

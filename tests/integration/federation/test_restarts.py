@@ -8,7 +8,6 @@ import pytest
 
 from hub.local.simulation.cluster import run_simulation
 from hub.local.simulation.shape import ClusterShape, NodeGroup
-from tests import cluster_choice
 from tests.integration.federation.world import CLOCK, is_complete, job, running, until
 from worker_agent.api.document import get as value_at
 from worker_agent.api.resource_type import JOBS, NODES, WORKLOADS
@@ -16,7 +15,7 @@ from worker_agent.api.resource_type import JOBS, NODES, WORKLOADS
 JOBS_IN_ALL = 16
 
 
-@pytest.mark.skipif(cluster_choice.chosen() != cluster_choice.EMBEDDED, reason="the simulated nodes are embedded ones")
+@pytest.mark.embedded
 @pytest.mark.parametrize("seed", [1, 2])
 async def test_every_pod_runs_once_whatever_is_restarted(seed):
     chance = random.Random(seed)

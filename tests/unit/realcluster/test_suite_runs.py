@@ -1,0 +1,97 @@
+"""What the table says of the suites that ran, and of tests that passed only when repeated."""
+
+import pytest
+
+from tests.realcluster import suite_runs, table
+from tests.realcluster.suite_runs import FAILED, FLAKY, PASSED, SKIPPED, Outcome, SuiteRuns
+
+SUITE = "integration/agent"
+FILE = f"tests/{SUITE}/test_a.py"
+
+
+def reported(*cases):
+    """What pytest writes: name and child element of each test."""
+    rows = "".join(
+        f'<testcase file="{FILE}" name="{name}" time="1.5">{f"<{child}/>" if child else ""}</testcase>'
+        for name, child in cases
+    )
+    return f"<testsuites><testsuite>{rows}</testsuite></testsuites>"
+
+
+@pytest.fixture
+def pytests(monkeypatch):
+    """Stands in for pytest: writes the reports given, one a run, and notes what each was to run."""
+    reports, asked = [], []
+
+    def run(command, **_):
+        asked.append([part for part in command if part.startswith("tests/")])
+        text = reports.pop(0)
+        path = next(part for part in command if part.startswith("--junitxml=")).partition("=")[2]
+        with open(path, "w") as file:
+            file.write(text)
+        return type("Done", (), {"returncode": int("failure" in text or "error" in text), "stdout": "printed"})
+
+    monkeypatch.setattr(suite_runs.subprocess, "run", run)
+    return reports, asked
+
+
+def outcome(folder):
+    runs = SuiteRuns({"embedded": [SUITE]}, folder)
+    try:
+        return runs.outcome(SUITE, "embedded")
+    finally:
+        runs.close()
+
+
+def test_a_green_suite_is_not_repeated(pytests, tmp_path):
+    reports, asked = pytests
+    reports.append(reported(("one", ""), ("two", "skipped")))
+    found = outcome(tmp_path)
+    assert found.tests == {f"{FILE}::one": PASSED, f"{FILE}::two": SKIPPED}
+    assert (found.ok, found.cell(), len(asked)) == (True, "1 passed, 1 skipped in 3 s", 1)
+
+
+def test_what_passes_when_repeated_is_flaky_and_told(pytests, tmp_path):
+    reports, asked = pytests
+    reports += [reported(("one", ""), ("two", "failure")), reported(("two", ""))]
+    found = outcome(tmp_path)
+    assert asked[1] == [f"{FILE}::two"]
+    assert found.having(FLAKY) == [f"{FILE}::two"]
+    assert (found.ok, found.cell()) == (True, "1 passed, 1 flaky in 3 s")
+
+
+def test_what_fails_twice_has_failed(pytests, tmp_path):
+    reports, asked = pytests
+    reports += [reported(("one", "error")), reported(("one", "failure"))]
+    found = outcome(tmp_path)
+    assert (found.ok, found.having(FAILED), len(asked)) == (False, [f"{FILE}::one"], 2)
+
+
+def test_many_failures_have_a_reason_and_are_not_repeated(pytests, tmp_path):
+    reports, asked = pytests
+    reports.append(reported(*[(f"t{number}", "failure") for number in range(suite_runs.MOST_REPEATED + 1)]))
+    assert not outcome(tmp_path).ok
+    assert len(asked) == 1
+
+
+def test_a_teardown_that_fails_counts_against_a_test_that_passed(pytests, tmp_path):
+    reports, _ = pytests
+    reports += [reported(("one", ""), ("one", "error"))] * 2
+    assert outcome(tmp_path).having(FAILED) == [f"{FILE}::one"]
+
+
+def test_no_test_at_all_is_no_success():
+    assert (Outcome().ok, Outcome().cell()) == (False, "did not run")
+
+
+def test_flaky_tests_stand_above_the_table(monkeypatch):
+    monkeypatch.setattr(table, "_cells", {})
+    monkeypatch.setattr(table, "_flaky", [])
+    monkeypatch.setattr(table, "_output", {})
+    assert table.lines() == []
+    table.put(SUITE, "oldest", "1 passed")
+    table.flaky("oldest", f"{FILE}::two", "E  assert 0")
+    lines = table.lines()
+    assert lines.index("E  assert 0") < lines.index(f"  oldest: {FILE}::two") < len(lines) - 1
+    assert lines[-2].split() == ["suite", "embedded", "oldest", "1.36.3"]
+    assert lines[-1].split() == [SUITE, "-", "1", "passed", "-"]
