@@ -234,7 +234,8 @@ def _with_condition(conditions: list[Document], wanted: SetCondition, generation
 def _condition(wanted: SetCondition, old: Document, generation: int, now: datetime) -> Document:
     message = truncated(wanted.message, CONDITION_MESSAGE_BYTES)
     stays = old.get("status") == wanted.status
-    if stays and old.get("reason") == wanted.reason and old.get("message", "") == message:
+    same = stays and old.get("reason") == wanted.reason and old.get("message", "") == message
+    if same and not (wanted.follows and generation > (old.get("observedGeneration") or 0)):
         return old
     moved = old.get("lastTransitionTime") if stays else None
     condition: Document = {

@@ -73,6 +73,8 @@ class SetCondition(NamedTuple):
     status: str
     reason: str
     message: str = ""
+    follows: bool = False
+    """observedGeneration keeps up with the object even where nothing else changes: ``kubectl wait`` looks at it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

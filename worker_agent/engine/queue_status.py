@@ -82,4 +82,5 @@ def may_go(picture: QueuePicture | None) -> bool:
 
 
 def _active(activity: Activity) -> SetCondition:
-    return SetCondition(names.ACTIVE, "True" if activity.active else "False", activity.reason, activity.message)
+    status = "True" if activity.active else "False"
+    return SetCondition(names.ACTIVE, status, activity.reason, activity.message, follows=True)

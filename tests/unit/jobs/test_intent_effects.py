@@ -35,6 +35,16 @@ def test_transition_time_moves_when_the_status_flips():
     assert after["status"]["conditions"][0]["lastTransitionTime"] != EARLIER
 
 
+def test_a_condition_that_follows_tells_which_generation_it_is_of():
+    before = {**workload(generation=3), "status": {"conditions": [condition("Active") | {"observedGeneration": 2}]}}
+    reason, message = before["status"]["conditions"][0]["reason"], before["status"]["conditions"][0]["message"]
+    follows = apply(SetCondition("Active", "True", reason, message, follows=True))
+    after = intent_effects.status_after(before, follows, NOW)
+    assert after["status"]["conditions"] == [condition("Active") | {"observedGeneration": 3}]
+    assert intent_effects.status_after(after, follows, NOW) is after
+    assert intent_effects.status_after(before, apply(SetCondition("Active", "True", reason, message)), NOW) is before
+
+
 def test_change_without_effect_returns_the_same_document():
     before = {**workload(), "status": {"conditions": [condition("Evicted")], "clusterName": "c"}}
     change = apply(SetCondition("Evicted", "True", "ByTest", ""), fields={"clusterName": "c", "requeueState": None})
