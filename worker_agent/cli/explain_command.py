@@ -112,7 +112,9 @@ async def ask(client: "Client", policy: "Policy", key: Key) -> "Explanation":
         print(f"note: {problem}", file=sys.stderr)
     if not await live_state.decides_alike(client, policy):
         print("note: the agent runs with other settings: pass its --config and --feature-gates", file=sys.stderr)
-    return story_explanation.explain(state, view, now)
+    told = story_explanation.explain(state, view, now)
+    open_checks = [check for check in view.status.admission_checks or () if check.state != "Ready"]
+    return msgspec.structs.replace(told, checks=await live_state.checks_of(client, found)) if open_checks else told
 
 
 def _named(documents: Iterable[Document], key: Key) -> Document:

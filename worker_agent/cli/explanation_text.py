@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
+from worker_agent.api import timestamps
 from worker_agent.cli import story_text
 from worker_agent.cli.story_text import MODES
+from worker_agent.engine import story_checks
 from worker_agent.engine.story_explanation import Explanation, FlavorOutlook
 
 AHEAD_SHOWN: Final = 8
@@ -17,6 +19,9 @@ def lines(told: Explanation) -> Iterator[str]:
         if told.state not in ("Waiting", "Held")
         else f"{told.workload}: {told.summary}"
     )
+    now = timestamps.parse(told.at)
+    for check in told.checks:
+        yield from (f"  {line}" for line in story_checks.lines(check, now))
     if told.state not in ("Waiting", "Held"):
         return
     where = f"LocalQueue {told.local_queue or '(none)'}"

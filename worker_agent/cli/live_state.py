@@ -10,12 +10,16 @@ from typing import Any, Final
 import msgspec
 
 from worker_agent.api import resource_type as kinds
+from worker_agent.api.admission_check import AdmissionCheck
+from worker_agent.api.document import Document
+from worker_agent.api.provisioning_request_config import ProvisioningRequestConfig
 from worker_agent.api.resource_type import ResourceType
 from worker_agent.controllers import intake
-from worker_agent.engine import story_objects
+from worker_agent.engine import story_checks, story_objects
 from worker_agent.engine.capacity import policy_hash
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.state import ClusterState
+from worker_agent.engine.story_checks import CheckTale
 from worker_agent.engine.story_objects import StoryError
 from worker_agent.kube.client import Client
 from worker_agent.kube.errors import ApiError, Forbidden, NotFound
@@ -55,9 +59,9 @@ async def _take_in(client: Client, resource: ResourceType, state: ClusterState, 
     return problems
 
 
-async def _list(client: Client, resource: ResourceType) -> list[bytes]:
+async def _list(client: Client, resource: ResourceType, namespace: str = "") -> list[bytes]:
     try:
-        return (await client.list(resource)).items
+        return (await client.list(resource, namespace)).items
     except NotFound:
         if resource is kinds.WORKLOADS:
             raise LiveStateError("the cluster does not know Workloads: are the definitions installed?") from None
@@ -66,6 +70,23 @@ async def _list(client: Client, resource: ResourceType) -> list[bytes]:
         raise LiveStateError(f"{error.message}; explain needs to list {resource.plural} of the cluster") from None
     except ApiError as error:
         raise LiveStateError(f"listing {resource.plural}: {error.message}") from None
+
+
+async def checks_of(client: Client, workload: Document) -> tuple[CheckTale, ...]:
+    """How the workload's checks stand, those that ask an autoscaler with their requests. Raises LiveStateError."""
+    namespace = workload["metadata"].get("namespace", "")
+    listed = await _list(client, kinds.PROVISIONING_REQUESTS, namespace)
+    return story_checks.waiting_for(
+        workload,
+        await _by_name(client, kinds.ADMISSION_CHECKS, AdmissionCheck),
+        await _by_name(client, kinds.PROVISIONING_REQUEST_CONFIGS, ProvisioningRequestConfig),
+        [msgspec.json.decode(raw) for raw in listed],
+    )
+
+
+async def _by_name(client: Client, resource: ResourceType, type_: type[Any]) -> dict[str, Any]:
+    decode = intake.decoder(type_)
+    return {found.metadata.name: found for found in map(decode, await _list(client, resource))}
 
 
 async def decides_alike(client: Client, policy: Policy) -> bool:

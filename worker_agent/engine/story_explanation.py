@@ -19,6 +19,7 @@ from worker_agent.engine.resources import PODS, Requests
 from worker_agent.engine.simulate import Outlook, Verdict
 from worker_agent.engine.state import ClusterState
 from worker_agent.engine.story import MODES, VictimTale
+from worker_agent.engine.story_checks import CheckTale
 from worker_agent.engine.story_remedies import Remedies, Remedy, Wish
 from worker_agent.engine.story_shortage import Shortage, Tale
 from worker_agent.engine.tas.topology_placement import TopologyPlacement
@@ -58,6 +59,8 @@ class Explanation(Tale, frozen=True):
     flavors: tuple[FlavorOutlook, ...] = ()
     victims: tuple[VictimTale, ...] = ()
     remedies: tuple[Remedy, ...] = ()
+    checks: tuple[CheckTale, ...] = ()
+    """Admission checks that are not Ready; of one that holds quota."""
 
 
 _VERDICTS = {
@@ -97,9 +100,8 @@ def _settled(workload: Workload, now: datetime) -> Explanation | None:
         state, summary = "Admitted", f"is admitted in ClusterQueue {queue}{_since(workload, names.ADMITTED)}"
     else:
         open_checks = [f"{c.name} is {c.state}" for c in status.admission_checks or () if c.state != "Ready"]
-        told = ", ".join(open_checks) or "none is listed yet"
         state = "Reserved"
-        summary = f"holds quota in ClusterQueue {queue} and waits for its admission checks: {told}"
+        summary = f"holds quota in ClusterQueue {queue} and waits for {_awaited(workload, open_checks)}"
     return Explanation(
         workload=str(key),
         state=state,
@@ -109,6 +111,16 @@ def _settled(workload: Workload, now: datetime) -> Explanation | None:
         cluster_queue=queue,
         priority=workload.spec.priority or 0,
     )
+
+
+def _awaited(workload: Workload, open_checks: list[str]) -> str:
+    if open_checks:
+        return f"its admission checks: {', '.join(open_checks)}"
+    admission = workload.status.admission
+    assignments = admission.pod_set_assignments if admission else []
+    if any(found.delayed_topology_request == "Pending" and not found.topology_assignment for found in assignments):
+        return "places in its topology: its checks are Ready, and it is looked for anew after 1 s, 2, 4 ... 30"
+    return "its admission checks: none is listed yet"
 
 
 def _said(workload: Workload, type_: str) -> str:

@@ -6,7 +6,18 @@ import msgspec
 import pytest
 
 from tests import api_servers, builders
-from tests.builders import KUEUE, admitted, cluster_queue, flavor, local_queue, namespace, pod_set, quota, workload
+from tests.builders import (
+    KUEUE,
+    admission_check,
+    admitted,
+    cluster_queue,
+    flavor,
+    local_queue,
+    namespace,
+    pod_set,
+    quota,
+    workload,
+)
 from tests.unit.cli.stories import run
 from tests.unit.cli.test_command_line import kubeconfig
 from worker_agent.api import resource_type as kinds
@@ -252,6 +263,23 @@ class TestLive:
         owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "u", "controller": True}
         told, _ = await self.asked("ns/train", workload("job-train-1", metadata={"ownerReferences": [owner]}))
         assert told.workload == "ns/job-train-1"
+
+    async def test_checks_that_a_workload_waits_for(self):
+        check = admission_check("room", controller="kueue.x-k8s.io/provisioning-request")
+        del check["status"]
+        check["spec"]["parameters"] = {"apiGroup": "kueue.x-k8s.io", "kind": "ProvisioningRequestConfig", "name": "c"}
+        config = {"apiVersion": KUEUE, "kind": "ProvisioningRequestConfig", "metadata": {"name": "c"}}
+        waiting = admitted("w")
+        waiting["status"]["conditions"] = waiting["status"]["conditions"][:1]
+        entry = {"name": "room", "state": "Pending", "message": "", "lastTransitionTime": EARLIER}
+        waiting["status"]["admissionChecks"] = [entry]
+        told, _ = await self.asked("ns/w", check, config | {"spec": {"provisioningClassName": "grow"}}, waiting)
+        lines = list(explanation_text.lines(told))
+        assert lines[0].startswith(
+            "ns/w holds quota in ClusterQueue q and waits for its admission checks: room is Pending"
+        )
+        assert lines[1].startswith(f"  check room: Pending since {EARLIER} (")
+        assert lines[2] == "    no ProvisioningRequest of class grow was made yet"
 
     async def test_unknown_workload_names_similar_ones(self):
         with pytest.raises(UnknownWorkload, match=r"no workload and no job train in namespace ns; similar: train-1"):
