@@ -4,7 +4,7 @@ Controllers, webhooks, remote copies, RBAC and the contract test all follow from
 and overrides only what is special (spec/jobs sections 2 and 9, spec/multikueue section 10).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar, Final, NamedTuple
@@ -325,6 +325,12 @@ class JobKind:
     def workload_conditions(self, job: Document, workload: Document) -> list[Document]:
         """Conditions of the kind's own on its Workload: type, status, reason and message."""
         return []
+
+    def member_changed(
+        self, job: Document, name: str, change: Callable[[Document], Document | None]
+    ) -> Document | None:
+        """A composed job after a change of one of its objects; None once no object is left."""
+        raise TypeError(f"{type(self).__name__} is not composed of several objects")
 
     def finalize(self, job: Document) -> Document:
         """The job without what kept it from being deleted."""

@@ -14,7 +14,6 @@ from typing import Any
 
 from worker_agent.api.document import Document
 from worker_agent.api.frameworks import GVK
-from worker_agent.api.job_kind import JobKind
 from worker_agent.api.meta import Key
 from worker_agent.api.names import PROVISIONING_CONTROLLER
 from worker_agent.api.provisioning_request_config import ProvisioningRequestConfig
@@ -30,11 +29,13 @@ from worker_agent.app import (
     agent_metrics,
     gated_controllers,
     job_surroundings,
+    kind_work,
     kinds_served,
     provisioning,
     topology_work,
 )
 from worker_agent.app.configuration import Configuration
+from worker_agent.app.kind_work import KindWork
 from worker_agent.app.webhook_service import WebhookService
 from worker_agent.controllers import in_use_finalizer, intake
 from worker_agent.controllers.ancestors import Ancestors
@@ -43,7 +44,7 @@ from worker_agent.controllers.capacity_publisher import CapacityPublisher
 from worker_agent.controllers.engine_thread import EngineTask, EngineThread
 from worker_agent.controllers.engine_work import Pacing
 from worker_agent.controllers.fence import Fence
-from worker_agent.controllers.job_controller import OWNER_INDEX, JobController, JobWorld, owner_values
+from worker_agent.controllers.job_controller import OWNER_INDEX, JobWorld, owner_values
 from worker_agent.controllers.known_objects import KnownObjects
 from worker_agent.controllers.plan_writer import PlanWriter
 from worker_agent.controllers.priority_class_controller import PriorityClassController
@@ -52,7 +53,6 @@ from worker_agent.controllers.recording import NO_RECORDER, Recorder
 from worker_agent.controllers.workload_controller import WorkloadController
 from worker_agent.engine.plan import Plan
 from worker_agent.engine.state import ClusterState
-from worker_agent.jobs import KINDS
 from worker_agent.kube.budget import RateBudget
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
@@ -121,7 +121,8 @@ class Agent:
             state, configuration.policy, self.clock, on_plan=self._plan_made, pacing=surroundings.pacing
         )
         self.engine.work.recorder = surroundings.recorder
-        self._informers = intake.informers(self.client)
+        whole_pods = kind_work.POD in kind_work.enabled(settings.integrations.frameworks)
+        self._informers = intake.informers(self.client, whole_pods=whole_pods)
         for resource, source in self._informers.items():
             self._follow(resource, source)
         # Not waited for at the start: a cluster may lack the definition, and then no check needs it.
@@ -210,13 +211,12 @@ class Agent:
         for guard in in_use_finalizer.guards(self.known, queue_applier):
             self.add(guard.start(self.clock).run)
         settings = configuration.settings
-        kinds = {name: KINDS[name] for name in settings.integrations.frameworks if name in KINDS}
+        kinds = kind_work.enabled(settings.integrations.frameworks)
         self.followed_kinds: dict[GVK, ResourceType] = {}
         self.ancestors = Ancestors(self.client, self.known, configuration.jobs, self.followed_kinds)
         self.fence = Fence(self.client, self.known, settings.namespace, self.applier("fedhub-agent"), self.clock)
         self.add(self.fence.run)
         self.elsewhere: Callable[[Document], bool] = lambda workload: False
-        self._job_controllers: list[JobController] = []
         world = JobWorld(
             self.known,
             configuration.jobs,
@@ -224,10 +224,12 @@ class Agent:
             self.ancestors,
             self.fence,
             self._may_run_elsewhere,
+            partial(job_surroundings.has_multikueue_check, self.known),
             agent_metrics.creation_latency(self.metrics, configuration),
         )
+        self._kinds = KindWork(self.client, world, self.followed_kinds)
         for kind in kinds.values():
-            self.add(self._kind_work(kind, world))
+            self.add(self._kinds.of(kind, self.applier(f"{kind.framework}-kueue-controller")))
         self.add(self.engine.run)
         self.webhooks: WebhookService | None = None
         if self.surroundings.webhooks:
@@ -237,34 +239,12 @@ class Agent:
             self.webhooks = WebhookService(configuration, self.client, self.clock, table)
             self.add_always(self.webhooks.run)
 
-    def _kind_work(self, kind: JobKind, world: JobWorld) -> Work:
-        applier = self.applier(f"{kind.framework}-kueue-controller")
-
-        async def work() -> None:
-            followed = (kind.resource, *kind.companion_resources)
-            for resource in followed:
-                await kinds_served.until_served(self.client, resource, self.clock)
-            sources = {resource: Informer(self.client, resource, document, keep=Keep.DECODED) for resource in followed}
-            for resource, source in sources.items():
-                self.known.follow(resource, source)
-            self.followed_kinds[kind.resource.api_version, kind.resource.kind] = kind.resource
-            controller = JobController(kind, world, applier)
-            self._job_controllers.append(controller)
-            async with asyncio.TaskGroup() as group:
-                for resource, source in sources.items():
-                    group.create_task(source.run(), name=f"informer {resource.plural}")
-                    await source.synced.wait()
-                group.create_task(controller.run(), name=f"jobs {kind.framework}")
-
-        return work
-
     def _may_run_elsewhere(self, workload: Document) -> bool:
         return self.elsewhere(workload)
 
     def look_at_job(self, workload: Workload) -> None:
         """What ``elsewhere`` says of this Workload may have changed."""
-        for controller in self._job_controllers:
-            controller.look_at(workload)
+        self._kinds.look_at(workload)
 
     async def _publish_capacity(self, applier: Applier) -> None:
         await kinds_served.until_served(self.client, CLUSTER_CAPACITIES, self.clock)

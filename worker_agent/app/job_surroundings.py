@@ -47,6 +47,14 @@ def reader(
     return read
 
 
+def has_multikueue_check(known: KnownObjects, workload: Document) -> bool:
+    """Whether the Workload's job runs on another cluster: one of its checks belongs to MultiKueue."""
+    checks: Informer[AdmissionCheck] = known.informer(ADMISSION_CHECKS)
+    listed = (workload.get("status") or {}).get("admissionChecks") or ()
+    named = (checks.get(Key("", each["name"])) for each in listed)
+    return any(check is not None and check.spec.controller_name == names.MULTIKUEUE_CONTROLLER for check in named)
+
+
 def is_dispatched(known: KnownObjects, queue: Key) -> bool:
     """Whether jobs of this LocalQueue go to other clusters: its ClusterQueue has a MultiKueue check."""
     local_queues: Informer[LocalQueue] = known.informer(LOCAL_QUEUES)

@@ -78,15 +78,21 @@ def followed(resource: ResourceType) -> Followed:
     return FOLLOWED.get(resource) or DEVICES[resource]
 
 
-def informer(client: Client, resource: ResourceType) -> Informer[Any]:
-    """The informer of one kind of ``FOLLOWED`` or ``DEVICES``."""
+def informer(client: Client, resource: ResourceType, *, whole: bool = False) -> Informer[Any]:
+    """The informer of one kind of ``FOLLOWED`` or ``DEVICES``; with ``whole`` the JSON is kept whatever they say."""
     how = followed(resource)
+    if whole:
+        return Informer(client, resource, decoder(how.type), keep=Keep.BOTH)
     return Informer(client, resource, decoder(how.type), keep=how.keep)
 
 
-def informers(client: Client, jobs: Iterable[ResourceType] = ()) -> dict[ResourceType, Informer[Any]]:
-    """One informer per kind of ``FOLLOWED`` and per job kind (as documents)."""
-    made: dict[ResourceType, Informer[Any]] = {resource: informer(client, resource) for resource in FOLLOWED}
+def informers(
+    client: Client, jobs: Iterable[ResourceType] = (), *, whole_pods: bool = False
+) -> dict[ResourceType, Informer[Any]]:
+    """One informer per kind of ``FOLLOWED`` and per job kind (as documents); ``whole_pods`` keeps the JSON of pods."""
+    made: dict[ResourceType, Informer[Any]] = {
+        resource: informer(client, resource, whole=whole_pods and resource == kinds.PODS) for resource in FOLLOWED
+    }
     for resource in jobs:
         made[resource] = Informer(client, resource, document, keep=Keep.DECODED)
     return made

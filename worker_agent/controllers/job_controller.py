@@ -15,6 +15,7 @@ from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind, prebuilt_name
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.meta import Key
+from worker_agent.api.pod import Pod, PriorityClass
 from worker_agent.api.resource_type import (
     NAMESPACES,
     PRIORITY_CLASSES,
@@ -23,6 +24,7 @@ from worker_agent.api.resource_type import (
     WORKLOADS,
 )
 from worker_agent.api.workload import Workload
+from worker_agent.api.workload_priority_class import WorkloadPriorityClass
 from worker_agent.controllers.ancestors import Ancestors, owner_value
 from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.fence import Fence
@@ -47,7 +49,7 @@ UNSEEN_SECONDS = 1.0
 """When to look again at a job that the server has and the cache does not."""
 
 
-def owner_values(item: Workload | Document) -> Iterable[str]:
+def owner_values(item: Workload | Pod | Document) -> Iterable[str]:
     """What ``OWNER_INDEX`` files an object under; typed Workloads and documents alike."""
     if isinstance(item, dict):
         owner = frameworks.controller_of(item)
@@ -65,7 +67,8 @@ class JobWorld:
     """What all job controllers of one program share.
 
     ``fence`` is asked before a job that a hub sent is started. ``elsewhere(workload)`` says whether another cluster may
-    run the Workload's job: the hub knows, and its quota is not free before.
+    run the Workload's job: the hub knows, and its quota is not free before. ``dispatched(workload)`` says that its pods
+    are to run on another cluster, so that those here are never let go.
     """
 
     known: KnownObjects
@@ -74,6 +77,7 @@ class JobWorld:
     ancestors: Ancestors
     fence: Fence
     elsewhere: Callable[[Document], bool] = lambda workload: False
+    dispatched: Callable[[Document], bool] = lambda workload: False
     on_created: Callable[[str, float], None] = lambda kind, seconds: None
     """Told of every Workload made for a job: the job's kind, and its age in seconds."""
 
@@ -86,6 +90,8 @@ class JobController:
         self._world = world
         self._known = world.known
         self._applier = applier
+        self.accepts: Callable[[Document], bool] = lambda job: True
+        """Which objects of the kind are jobs by themselves."""
         self.controller: Controller[Key] = Controller(
             f"{kind.framework}", self._reconcile, workers=workers, clock=world.clock
         )
@@ -98,10 +104,11 @@ class JobController:
     async def run(self) -> None:
         await self.controller.run()
 
-    def _prebuilt(self, job: Document) -> Iterable[str]:
-        name = prebuilt_name(job, self._world.policy)
+    def _prebuilt(self, job: Document | Pod) -> Iterable[str]:
+        document = job if isinstance(job, dict) else _marks(job)
+        name = prebuilt_name(document, self._world.policy)
         if name:
-            yield f"{job['metadata'].get('namespace', '')}/{name}"
+            yield f"{document['metadata'].get('namespace', '')}/{name}"
 
     def _job_changed(self, event: Event[Document]) -> None:
         self.controller.enqueue(event.key)
@@ -122,7 +129,7 @@ class JobController:
                 self.controller.enqueue(Key(event.key.namespace, owner.name))
             # A child waits for its ancestor's Workload.
             children = owner_value(event.key.namespace, owner.api_version, owner.kind, owner.name)
-            for job in jobs.by_index(OWNER_INDEX, children):
+            for job in () if self.kind.top_level else jobs.by_index(OWNER_INDEX, children):
                 self.controller.enqueue(_key(job))
         for job in jobs.by_index(PREBUILT_INDEX, str(event.key)):
             self.controller.enqueue(_key(job))
@@ -131,6 +138,8 @@ class JobController:
         job = self._known.document(self.kind.resource, key)
         if job is None and await self._only_unseen(key):
             return UNSEEN_SECONDS
+        if job is not None and not self.accepts(job):
+            return None
         lookup = None if job is None or self.kind.top_level else await self._world.ancestors.of(job)
         refusal = await self._world.fence.refusal(job) if job is not None and self.kind.is_suspended(job) else ""
         if refusal:
@@ -163,6 +172,7 @@ class JobController:
         ancestry = NO_ANCESTOR if job is None or lookup is None else job_ancestors.search(job, lookup, policy)
         namespace = known.informer(NAMESPACES).get(Key("", key.namespace))
         workloads = self._workloads(key.namespace, resource.api_version, resource.kind, key.name)
+        workload_classes, pod_classes = priority_classes(known)
         return JobView(
             kind=self.kind,
             key=key,
@@ -174,9 +184,9 @@ class JobController:
             namespace_labels=None if namespace is None else namespace.metadata.labels or {},
             ancestry=ancestry,
             ancestor_workloads=self._workloads_of(ancestry.managed),
-            flavors=_by_name(known.informer(RESOURCE_FLAVORS).values()),
-            workload_priority_classes=_by_name(known.informer(WORKLOAD_PRIORITY_CLASSES).values()),
-            priority_classes=_by_name(known.informer(PRIORITY_CLASSES).values()),
+            flavors=by_name(known.informer(RESOURCE_FLAVORS).values()),
+            workload_priority_classes=workload_classes,
+            priority_classes=pod_classes,
         )
 
     def _workloads(self, namespace: str, api_version: str, kind: str, name: str) -> tuple[Document, ...]:
@@ -207,10 +217,26 @@ def companion_lookup(known: KnownObjects) -> companions.Lookup:
     return lookup
 
 
-def _key(document: Document) -> Key:
-    metadata = document["metadata"]
+def _marks(pod: Pod) -> Document:
+    """What a pod says of how it is queued."""
+    metadata = pod.metadata
+    return {
+        "metadata": {"namespace": metadata.namespace, "labels": metadata.labels, "annotations": metadata.annotations}
+    }
+
+
+def _key(item: Document | Pod) -> Key:
+    if not isinstance(item, dict):
+        return item.metadata.key
+    metadata = item["metadata"]
     return Key(metadata.get("namespace", ""), metadata["name"])
 
 
-def _by_name(objects: Iterable[Any]) -> dict[str, Any]:
+def priority_classes(known: KnownObjects) -> tuple[dict[str, WorkloadPriorityClass], dict[str, PriorityClass]]:
+    """The classes that a job's priority is resolved from: of Workloads, of pods."""
+    of_workloads, of_pods = known.informer(WORKLOAD_PRIORITY_CLASSES), known.informer(PRIORITY_CLASSES)
+    return by_name(of_workloads.values()), by_name(of_pods.values())
+
+
+def by_name(objects: Iterable[Any]) -> dict[str, Any]:
     return {item.metadata.name: item for item in objects}

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 
 from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind
@@ -56,7 +57,9 @@ class JobView:
         for intent in intents:
             if not isinstance(intent, WRITES):
                 continue
-            if intent.resource == self.kind.resource and intent.key == self.key:
+            if intent.resource == self.kind.resource and job is not None and self.kind.composable:
+                job = self.kind.member_changed(job, intent.key.name, partial(intent_effects.effect, intent, now=now))
+            elif intent.resource == self.kind.resource and intent.key == self.key:
                 job = intent_effects.effect(intent, job, now)
             elif intent.resource == WORKLOADS:
                 if prebuilt is not None and intent.key.name == _name(prebuilt):

@@ -1,5 +1,6 @@
 """leaderworkerset.x-k8s.io/v1 LeaderWorkerSet: each of its groups has a Workload of its own (spec/jobs 9.13)."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from worker_agent.api import names, workload_name
@@ -32,6 +33,10 @@ class LeaderWorkerSet(ServingKind):
         if at(job, LEADER) is None:
             return [TemplateAt(names.DEFAULT_POD_SET_NAME, WORKER, size, index=index)]
         return [TemplateAt("leader", LEADER, 1, index=PodIndex()), TemplateAt("worker", WORKER, size - 1, index=index)]
+
+    def workload_names(self, job: Document, policy: JobPolicy) -> Iterable[str]:
+        groups = max(get(job, "spec.replicas", 1), get(job, "status.replicas", 0))
+        return [workload_name_of(job, index, policy) for index in range(groups)]
 
     def suspend(self, job: Document) -> Document:
         labels = queue_labels(job)

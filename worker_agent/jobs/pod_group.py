@@ -3,7 +3,7 @@
 A group is looked at as one document: the metadata of its first pod, which stands for it, and all its pods as members.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from worker_agent.api import names, topology_request
@@ -119,6 +119,13 @@ class PodGroup(Pod):
     def pods_ready(self, job: Document) -> bool:
         pods = members(job)
         return all(map(pod_facts.is_ready, pods)) and len(pods) >= _total(job)
+
+    def member_changed(
+        self, job: Document, name: str, change: Callable[[Document], Document | None]
+    ) -> Document | None:
+        changed = [change(pod) if pod["metadata"]["name"] == name else pod for pod in members(job)]
+        left = [pod for pod in changed if pod is not None]
+        return compose(left) if left else None
 
     def finalize(self, job: Document) -> Document:
         return {**job, _MEMBERS: [pod_facts.finalized(pod) for pod in members(job)]}

@@ -1,6 +1,7 @@
 """One decision about a group of pods in progress: what the pass of a single job does, done to each pod concerned."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from worker_agent.api import timestamps
@@ -44,14 +45,10 @@ class PodGroupPass(JobPass):
             super().write(intent)
             return
         self.intents.append(intent)
-        changed = []
-        for pod in self.pods:
-            known = pod
-            if pod["metadata"]["name"] == intent.key.name:
-                known = intent_effects.effect(intent, pod, self.now) or {}
-            if known:
-                changed.append(known)
-        self._regroup(changed)
+        if self._job is not None:
+            change = partial(intent_effects.effect, intent, now=self.now)
+            group = self.group_kind.member_changed(self._job, intent.key.name, change)
+            self._regroup([] if group is None else pod_group.members(group))
 
     def _regroup(self, pods: list[Document]) -> None:
         if pods and self._job is not None:

@@ -3,12 +3,13 @@
 Such an object is not suspended: its webhook marks the pods it will make, and those wait by their gates.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import ClassVar, Final
 
 from worker_agent.api import names
 from worker_agent.api.document import Document, Path, at, get, put
 from worker_agent.api.job_kind import Finish, JobKind, queue_name
+from worker_agent.api.job_policy import JobPolicy
 
 PARENT: Final = names.POD_SUSPENDING_PARENT_ANNOTATION
 
@@ -29,6 +30,10 @@ class ServingKind(JobKind):
     def is_running(self, job: Document) -> bool:
         """Whether any of its pods is ready, so that some of its fields cannot change any more."""
         return bool(get(job, "status.readyReplicas", 0) > 0)
+
+    def workload_names(self, job: Document, policy: JobPolicy) -> Iterable[str]:
+        """Every name that a Workload of this set may have."""
+        return ()
 
     def finished(self, job: Document) -> Finish | None:
         return None

@@ -1,5 +1,6 @@
 """apps/v1 StatefulSet: its pods are one group with one Workload (spec/jobs 9.12)."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from worker_agent.api import names, workload_name
@@ -26,6 +27,9 @@ class StatefulSet(ServingKind):
 
     def belongs_elsewhere(self, job: Document) -> bool:
         return bool(at(job, (*TEMPLATE, "metadata", "annotations"), {}).get(PARENT, self.parent) != self.parent)
+
+    def workload_names(self, job: Document, policy: JobPolicy) -> Iterable[str]:
+        return [workload_name_of(job, uid, policy) for uid in (origin_uid(job), "")]
 
     def workload_name(self, job: Document, policy: JobPolicy) -> str:
         return workload_name_of(job, origin_uid(job), policy)

@@ -10,8 +10,15 @@ from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.resource_type import ResourceType
 from worker_agent.validation import ValidationPolicy, Validator, registry
-from worker_agent.validation.jobs import JobRefused, JobSurroundings, default_job, validate_create, validate_update
-from worker_agent.webhooks.configurations import Served
+from worker_agent.validation.jobs import (
+    JobRefused,
+    JobSurroundings,
+    default_job,
+    validate_create,
+    validate_update,
+    warnings,
+)
+from worker_agent.webhooks.configurations import CREATE, CREATE_UPDATE, Served
 from worker_agent.webhooks.review import Hook, Review, Verdict
 
 Surroundings = Callable[[Document], Awaitable[JobSurroundings]]
@@ -43,7 +50,8 @@ def table(policy: ValidationPolicy, job_kinds: Iterable[JobKind], surroundings: 
         hooks[kind.path("validate")] = _validating(validator, policy)
     jobs = []
     for job_kind in job_kinds:
-        served = Served(job_kind.resource, of_jobs=True)
+        mutate = CREATE_UPDATE if job_kind.serving else CREATE
+        served = Served(job_kind.resource, of_jobs=True, mutate=mutate)
         jobs.append(served)
         hooks[served.path("mutate")] = _job_defaulting(job_kind, surroundings)
         hooks[served.path("validate")] = _job_validating(job_kind, surroundings)
@@ -86,7 +94,8 @@ def _validating(validator: Validator, policy: ValidationPolicy) -> Hook:
 
 def _job_defaulting(kind: JobKind, surroundings: Surroundings) -> Hook:
     async def hook(review: Review) -> Verdict:
-        if review.object is None or review.operation != "CREATE":
+        wanted = CREATE_UPDATE if kind.serving else CREATE
+        if review.object is None or review.operation not in wanted:
             return Verdict()
         job = _in_namespace(review.object, review)
         try:
@@ -100,18 +109,17 @@ def _job_defaulting(kind: JobKind, surroundings: Surroundings) -> Hook:
 
 def _job_validating(kind: JobKind, surroundings: Surroundings) -> Hook:
     async def hook(review: Review) -> Verdict:
-        if review.object is None or review.operation not in ("CREATE", "UPDATE"):
+        if review.object is None or review.operation not in CREATE_UPDATE:
             return Verdict()
         job = _in_namespace(review.object, review)
         around = await surroundings(job)
+        old = None if review.old_object is None else _in_namespace(review.old_object, review)
         try:
-            if review.old_object is None:
-                errors = validate_create(kind, job, around)
-            else:
-                errors = validate_update(kind, job, _in_namespace(review.old_object, review), around)
+            errors = validate_create(kind, job, around) if old is None else validate_update(kind, job, old, around)
         except JobRefused as refusal:
             return Verdict(errors=[str(refusal)])
-        return Verdict(errors=[str(error) for error in errors])
+        told = warnings(kind, job, old, around)
+        return Verdict(errors=[str(error) for error in errors], warnings=told)
 
     return hook
 

@@ -126,7 +126,7 @@ CREATIONS: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "gate twice": (
         gated("a.com/x, a.com/x"),
-        [f'{GATES_PATH}: Invalid value: "a.com/x": duplicate gate name: a.com/x'],
+        [f'{GATES_PATH}: Invalid value: "a.com/x, a.com/x": duplicate gate name: a.com/x'],
     ),
     "gate without domain": (
         gated("gate"),

@@ -1,0 +1,96 @@
+"""The work of the enabled job kinds: follow each kind once the server has it, and run the controller that fits it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+from worker_agent.api.frameworks import GVK
+from worker_agent.api.job_kind import JobKind
+from worker_agent.api.resource_type import PODS, STATEFUL_SETS, ResourceType
+from worker_agent.api.workload import Workload
+from worker_agent.app import kinds_served
+from worker_agent.controllers.applier import Applier
+from worker_agent.controllers.job_controller import JobController, JobWorld
+from worker_agent.controllers.pod_controller import PodController
+from worker_agent.controllers.serving_controller import ServingController
+from worker_agent.jobs import KINDS
+from worker_agent.jobs.serving import ServingKind
+from worker_agent.kube.client import Client
+from worker_agent.kube.informer import Informer, Keep, document
+
+Work = Callable[[], Awaitable[None]]
+
+POD: str = "pod"
+_THROUGH_PODS = frozenset({"deployment", "statefulset", "leaderworkerset.x-k8s.io/leaderworkerset"})
+"""Integrations that queue the pods of their objects, and so need the pods' own."""
+
+
+def enabled(frameworks: Iterable[str]) -> dict[str, JobKind]:
+    """The kinds of these integrations, with pods where another one works through them."""
+    named = list(frameworks)
+    if POD not in named and _THROUGH_PODS.intersection(named):
+        named.append(POD)
+    return {name: KINDS[name] for name in named if name in KINDS}
+
+
+class _Controller(Protocol):
+    async def run(self) -> None: ...
+
+    def look_at(self, workload: Workload) -> None: ...
+
+
+class KindWork:
+    """Starts what a kind needs when the server has it, and tells running controllers of what happens elsewhere."""
+
+    def __init__(self, client: Client, world: JobWorld, followed_kinds: dict[GVK, ResourceType]) -> None:
+        self._client = client
+        self._world = world
+        self._followed_kinds = followed_kinds
+        self._controllers: list[_Controller] = []
+
+    def look_at(self, workload: Workload) -> None:
+        """Something outside this cluster matters to the Workload's job."""
+        for controller in self._controllers:
+            controller.look_at(workload)
+
+    def of(self, kind: JobKind, applier: Applier) -> Work:
+        """The work of one kind: it ends only with the program."""
+
+        async def work() -> None:
+            sources = await self._follow(kind)
+            self._followed_kinds[kind.resource.api_version, kind.resource.kind] = kind.resource
+            controllers = self._made(kind, applier)
+            self._controllers.extend(controllers)
+            async with asyncio.TaskGroup() as group:
+                for resource, source in sources.items():
+                    group.create_task(source.run(), name=f"informer {resource.plural}")
+                    await source.synced.wait()
+                for controller in controllers:
+                    group.create_task(controller.run(), name=f"jobs {kind.framework}")
+
+        return work
+
+    async def _follow(self, kind: JobKind) -> Mapping[ResourceType, Informer[Any]]:
+        """Informers of the kind and of what its pods follow from, where nobody follows them yet."""
+        wanted = [kind.resource, *kind.companion_resources]
+        if isinstance(kind, ServingKind) and kind.reconciled and kind.resource != STATEFUL_SETS:
+            wanted.append(STATEFUL_SETS)
+        for resource in wanted:
+            await kinds_served.until_served(self._client, resource, self._world.clock)
+        known = self._world.known
+        made = {
+            resource: Informer(self._client, resource, document, keep=Keep.DECODED)
+            for resource in wanted
+            if not known.follows(resource)
+        }
+        for resource, source in made.items():
+            known.follow(resource, source)
+        return made
+
+    def _made(self, kind: JobKind, applier: Applier) -> list[_Controller]:
+        if kind.resource == PODS:
+            pods = PodController(self._world, applier)
+            return [pods, pods.single]
+        if isinstance(kind, ServingKind):
+            return [ServingController(kind, self._world, applier)] if kind.reconciled else []
+        return [JobController(kind, self._world, applier)]
