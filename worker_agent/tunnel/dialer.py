@@ -179,10 +179,21 @@ class Dialer:
         await self._wait()
 
     async def _wait(self) -> None:
-        """A pause with jitter, so that a hub that comes back is not met by all agents at once; each twice the last."""
+        """A pause with jitter, so that a hub that comes back is not met by all agents at once; each twice the last.
+
+        A new identity ends it: what was refused to the old one is none of its business.
+        """
         clock = self._surroundings.clock
         pause, self._pause = self._pause, min(self._pause * 2, LONGEST_PAUSE_SECONDS)
-        await clock.sleep(pause * (0.5 + clock.random()))
+        over = asyncio.ensure_future(clock.sleep(pause * (0.5 + clock.random())))
+        changed = asyncio.ensure_future(self._changed.wait())
+        try:
+            await asyncio.wait([over, changed], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            over.cancel()
+            changed.cancel()
+        if self._changed.is_set():
+            self._pause = FIRST_PAUSE_SECONDS
 
     def _hand_over(self, old: Link) -> None:
         """The hub sends nothing more on ``old``, completes what is under way, and closes it."""

@@ -1,0 +1,123 @@
+"""A federation of real processes in which one worker is reached only by what its agent dialled."""
+
+import asyncio
+import json
+import subprocess
+import sys
+
+import pytest
+
+from hub.local import processes, spec
+from hub.local.federation import Federation
+from tests.local_federation import Kubectl, running
+
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {generateName: train-, namespace: training, labels: {kueue.x-k8s.io/queue-name: research}}
+spec:
+  template:
+    metadata: {annotations: {fedhub.dev/run-seconds: "1"}}
+    spec:
+      restartPolicy: Never
+      containers:
+      - {name: c, image: registry.example/train, resources: {requests: {cpu: "2", memory: 1Gi}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def federation(tmp_path_factory):
+    """The demo's manager and berlin, which dials in."""
+    shipped = spec.load(spec.shipped())
+    berlin = next(worker for worker in shipped.workers if worker.name == "berlin")
+    dialling = shipped.model_copy(update={"workers": [berlin.model_copy(update={"source": "agent"})]})
+    with running(dialling, tmp_path_factory.mktemp("dialling"), spec.shipped()) as found:
+        yield found
+
+
+def command(federation: Federation, module: str, cluster: str, *words: str, stdin: str = "") -> str:
+    kubeconfig = federation.layout.cluster_kubeconfig(cluster)
+    done = subprocess.run(
+        [sys.executable, "-m", module, *words, "--kubeconfig", str(kubeconfig)],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def invite(federation: Federation) -> dict:
+    settings = str(federation.layout.configuration("hub"))
+    return json.loads(
+        command(federation, "hub.cli", "manager", "enroll", "berlin", "--config", settings, "--output", "json")
+    )
+
+
+def join(federation: Federation, invitation: dict, *more: str) -> dict:
+    words = ["join", "berlin", "--hub", *invitation["hubs"], "--ca-pin", invitation["caPin"], "--token", "-"]
+    told = command(
+        federation, "worker_agent.cli", "berlin", *words, *more, "-o", "json", stdin=f"{invitation['token']}\n"
+    )
+    return json.loads(told)
+
+
+def runs_a_job(federation: Federation) -> None:
+    manager = Kubectl(federation, "manager")
+    name = manager("create", "-f", "-", "-o", "name", stdin=JOB).strip()
+    manager.wait(name, "condition=Complete", "-n", "training", seconds=50)
+
+
+def test_job_runs_on_the_worker_that_dialled(federation):
+    source = Kubectl(federation, "manager")("get", "multikueuecluster/berlin", "-o", "jsonpath={.spec.clusterSource}")
+    assert json.loads(source) == {"agent": {"name": "berlin"}}
+    assert not Kubectl(federation, "manager")("get", "secrets", "-n", "kueue-system", "-o", "name").count("kubeconfig")
+    runs_a_job(federation)
+
+
+@pytest.mark.parametrize("program", ["agent-berlin", "hub"])
+def test_killed_program_is_back_in_the_link_when_started_again(federation, program):
+    federation.running[program].handle().kill()
+    processes.stop([federation.running[program]])
+    federation.restart(program)
+    asyncio.run(federation.ready(program))
+    runs_a_job(federation)
+
+
+def test_commands_of_the_administrators(federation):
+    invitation = invite(federation)
+    again = join(federation, invitation)
+    assert (again["cluster"], again["joined"]) == ("berlin", False)
+    anew = join(federation, invitation, "--replace")
+    assert anew["joined"]
+    runs_a_job(federation)
+    check_logs(federation, invitation)
+
+
+def check_logs(federation: Federation, invitation: dict) -> None:
+    """Neither token nor key nor certificate of an agent stands in a log."""
+    query = "jsonpath={.data.tls\\.key}"
+    key = Kubectl(federation, "berlin")("get", "secret/fedhub-agent-identity", "-n", "kueue-system", "-o", query)
+    logs = [path.read_text(errors="replace") for path in federation.layout.logs.iterdir()]
+    assert len(logs) == 4
+    secret = invitation["token"].partition(".")[2]
+    for text in (secret, key[:60], "PRIVATE KEY", "BEGIN CERTIFICATE"):
+        assert not [log for log in logs if text in log], text
+
+
+def test_withdrawn_worker_is_out_and_comes_back_by_a_new_invitation(federation):
+    manager = Kubectl(federation, "manager")
+    command(federation, "hub.cli", "manager", "unenroll", "berlin")
+    manager.wait("multikueuecluster/berlin", "condition=Active=false")
+    reason = 'jsonpath={.status.conditions[?(@.type=="Active")].reason}'
+    assert manager("get", "multikueuecluster/berlin", "-o", reason) == "AgentNotEnrolled"
+    join(federation, invite(federation), "--replace")
+    manager.wait("multikueuecluster/berlin", "condition=Active")
+
+
+def test_deleted_cluster_is_withdrawn(federation):
+    manager = Kubectl(federation, "manager")
+    manager("delete", "multikueuecluster/berlin")
+    manager.wait("secret/fedhub-enrolled-berlin", "delete", "-n", "kueue-system")
