@@ -44,9 +44,16 @@ def explain(
 ) -> None:
     """Say where a workload stands in its queue, what is short in each flavor, who uses it, and what would let it in.
 
-    Reads the cluster, writes nothing. Pass the --config and --feature-gates of the agent where it has any.
+    Reads the cluster, writes nothing. Pass the --config and --feature-gates of the agent where it has any. Exits with
+    1 where there is no answer (no such workload, no access, no server), with 2 for wrong use.
 
-    Example: fedhub-agent explain team-a/job-train-7-1f2e3 --context oregon
+    Examples:
+
+    fedhub-agent explain team-a/job-train-7-1f2e3 --context oregon
+
+    fedhub-agent explain team-a/train-7 -o wide, the workload of a job, with everybody ahead of it
+
+    fedhub-agent explain team-a/train-7 -o json | jq '.remedies[].text'
     """
     from worker_agent.app import configuration  # noqa: PLC0415 - imports that take long wait until they are needed
     from worker_agent.cli import live_state, process  # noqa: PLC0415
@@ -71,12 +78,12 @@ def explain(
         _fail(error.message, 1)
     except (UnknownWorkload, live_state.LiveStateError) as error:
         _fail(error, 1)
-    if output is not Output.TEXT:
+    if not output.for_people:
         structured.write(told, output)
         return
     from worker_agent.cli import explanation_text  # noqa: PLC0415
 
-    for line in explanation_text.lines(told):
+    for line in explanation_text.lines(told, full=output is Output.WIDE):
         print(line)
 
 

@@ -4,15 +4,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from worker_agent.api import timestamps
-from worker_agent.cli import story_text
-from worker_agent.cli.story_text import MODES
+from worker_agent.cli.story_text import MODES, Words, counted
 from worker_agent.engine import story_checks
 from worker_agent.engine.story_explanation import Explanation, FlavorOutlook
 
 AHEAD_SHOWN: Final = 8
 
 
-def lines(told: Explanation) -> Iterator[str]:
+def lines(told: Explanation, *, full: bool = False) -> Iterator[str]:
     """Where it stands, flavor by flavor, and what would do."""
     yield (
         f"{told.workload} {told.summary}"
@@ -24,15 +23,16 @@ def lines(told: Explanation) -> Iterator[str]:
         yield from (f"  {line}" for line in story_checks.lines(check, now))
     if told.state not in ("Waiting", "Held"):
         return
+    words = Words(full)
     where = f"LocalQueue {told.local_queue or '(none)'}"
     if told.cluster_queue:
         where += f", ClusterQueue {told.cluster_queue}"
     requests = ", ".join(f"{name} {amount}" for name, amount in told.requests.items()) or "nothing"
     yield f"  {where}, priority {told.priority}; asks for {requests}"
     if told.position is not None:
-        yield f"  {_position(told)}"
+        yield f"  {_position(told, words)}"
     for flavor in told.flavors:
-        yield from (f"  {line}" for line in _flavor(flavor))
+        yield from (f"  {line}" for line in _flavor(flavor, words))
     for victim in told.victims:
         yield f"  would take the room of {victim.workload} in {victim.cluster_queue}"
     if told.remedies:
@@ -48,18 +48,17 @@ _NOTHING: Final = {
 }
 
 
-def _position(told: Explanation) -> str:
+def _position(told: Explanation, words: Words) -> str:
+    pending = counted(told.pending or 0, "pending workload")
     if not told.ahead:
-        return f"first of {told.pending} pending workload(s)"
-    rest = len(told.ahead) - AHEAD_SHOWN
-    names = ", ".join(told.ahead[:AHEAD_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
-    return f"number {told.position} of {told.pending} pending workload(s), behind {names}"
+        return f"first of {pending}"
+    return f"number {told.position} of {pending}, behind {words.row(told.ahead, AHEAD_SHOWN, ', ')}"
 
 
-def _flavor(flavor: FlavorOutlook) -> Iterator[str]:
+def _flavor(flavor: FlavorOutlook, words: Words) -> Iterator[str]:
     if flavor.problem:
         yield f"flavor {flavor.flavor}: does not suit: {flavor.problem}"
         return
     borrows = f", borrowing up to level {flavor.borrows} of its cohorts" if flavor.borrows else ""
     yield f"flavor {flavor.flavor}: {MODES[flavor.mode]}{borrows}"
-    yield from (f"  {story_text.shortage(found)}" for found in flavor.resources)
+    yield from (f"  {words.shortage(found)}" for found in flavor.resources)

@@ -112,7 +112,7 @@ def _run(work: Callable[["Client"], Awaitable[None]], kubeconfig: Path | None, c
 
 
 def _report(facts: dict[str, Any], format_: Output, text: str) -> None:
-    if format_ is Output.TEXT:
+    if format_.for_people:
         print(text)
     else:
         structured.write(facts, format_)

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from worker_agent.cli import story_text, structured
+from worker_agent.cli import structured
+from worker_agent.cli.story_text import Summary, Words
 from worker_agent.cli.structured import Output
 from worker_agent.engine.story import CycleTale
 from worker_agent.engine.story_objects import StoryError
@@ -30,7 +31,13 @@ def replay(file: File, name: Name = "", line: Line = 0, workload: Followed = "",
 
     Exits with 1 where the outcome differs from the one in the file, with 2 for a file that cannot be played.
 
-    Example: fedhub-agent replay scenario.json --workload team-a/train-7
+    Examples:
+
+    fedhub-agent replay tests/scenarios/urgent-job-takes-over.yaml
+
+    fedhub-agent run --record today.jsonl, and later: fedhub-agent replay today.jsonl --workload team-a/train-7
+
+    fedhub-agent replay scenarios.jsonl --line 3 -o json | jq '.[] | select(.kind == "cycle").heads'
     """
     try:
         story = _open(file, name, line)
@@ -51,20 +58,24 @@ def _tell(story: Story, workload: str, output: Output) -> str:
     chapters: Iterable[Chapter] = story.play()
     if workload:
         chapters = _concerning(workload, chapters)
-    if output is Output.TEXT:
-        for chapter in chapters:
-            for text in _text(chapter):
-                print(text)
+    if output.for_people:
+        for text in _lines(chapters, Words(full=output is Output.WIDE), summing_up=not workload):
+            print(text)
     else:
         structured.write([_data(chapter) for chapter in chapters], output)
     return story.differing
 
 
-def _text(chapter: Chapter) -> Iterator[str]:
-    if isinstance(chapter, CycleTale):
-        yield from story_text.cycle(chapter)
-    else:
-        yield from story_text.event(chapter)
+def _lines(chapters: Iterable[Chapter], words: Words, *, summing_up: bool) -> Iterator[str]:
+    summary = Summary()
+    for chapter in chapters:
+        if isinstance(chapter, CycleTale):
+            summary.add(chapter)
+            yield from words.cycle(chapter)
+        else:
+            yield from words.event(chapter)
+    if summing_up and summary.line():
+        yield summary.line()
 
 
 def _data(chapter: Chapter) -> dict[str, Any]:

@@ -9,8 +9,14 @@ import msgspec
 
 class Output(StrEnum):
     TEXT = "text"
+    WIDE = "wide"
+    """The text with nothing left out."""
     JSON = "json"
     YAML = "yaml"
+
+    @property
+    def for_people(self) -> bool:
+        return self in (Output.TEXT, Output.WIDE)
 
 
 def write(value: Any, output: Output) -> None:

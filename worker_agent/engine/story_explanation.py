@@ -14,6 +14,7 @@ from worker_agent.engine.cluster_queue import ClusterQueueRow, ResourceGroup
 from worker_agent.engine.conditions import Phase
 from worker_agent.engine.flavors import FlavorRequest
 from worker_agent.engine.modes import BEST, FlavorMode, PreemptionMode, preferred
+from worker_agent.engine.policy import Policy
 from worker_agent.engine.preemption import victims
 from worker_agent.engine.resources import PODS, Requests
 from worker_agent.engine.simulate import Outlook, Verdict
@@ -73,7 +74,7 @@ _VERDICTS = {
 
 def explain(state: ClusterState, workload: Workload, now: datetime) -> Explanation:
     """The workload as the API server holds it, in ``state``, which may be changed and is put back."""
-    settled = _settled(workload, now)
+    settled = _settled(workload, now) or _parent(workload, state.policy, now)
     if settled is not None:
         return settled
     row = state.rows[workload.metadata.key]
@@ -82,7 +83,7 @@ def explain(state: ClusterState, workload: Workload, now: datetime) -> Explanati
 
 def _settled(workload: Workload, now: datetime) -> Explanation | None:
     """Of one that is not waiting."""
-    key, status = workload.metadata.key, workload.status
+    status = workload.status
     phase = conditions.phase(workload)
     if phase == Phase.PENDING:
         return None
@@ -102,8 +103,19 @@ def _settled(workload: Workload, now: datetime) -> Explanation | None:
         open_checks = [f"{c.name} is {c.state}" for c in status.admission_checks or () if c.state != "Ready"]
         state = "Reserved"
         summary = f"holds quota in ClusterQueue {queue} and waits for {_awaited(workload, open_checks)}"
+    return _plain(workload, now, state, summary, queue)
+
+
+def _parent(workload: Workload, policy: Policy, now: datetime) -> Explanation | None:
+    """Of one whose variants queue in its place, one for each flavor (concurrent admission)."""
+    if not (policy.concurrent_admission and conditions.is_variant_parent(workload)):
+        return None
+    return _plain(workload, now, "Held", "its variants queue in its place, one for each flavor: ask about them")
+
+
+def _plain(workload: Workload, now: datetime, state: str, summary: str, queue: str = "") -> Explanation:
     return Explanation(
-        workload=str(key),
+        workload=str(workload.metadata.key),
         state=state,
         summary=summary,
         at=timestamps.rfc3339(now),
@@ -199,6 +211,8 @@ class _Waiting:
         workload = self._row.workload
         if self._row.problem:
             return f"its pod templates cannot be read: {self._row.problem}"
+        if self._row.refusal:
+            return f"its device claims cannot be served: {self._row.refusal.message}"
         gates = workload.metadata.annotation(names.ADMISSION_GATED_BY_ANNOTATION)
         if gates and self._state.policy.admission_gated_by:
             return f"its admission is gated by {gates}: whoever set this removes the annotation"
@@ -209,7 +223,13 @@ class _Waiting:
         refused = [c.name for c in workload.status.admission_checks or () if c.state in ("Retry", "Rejected")]
         if refused:
             return f"admission check(s) {', '.join(refused)} refuse it for now"
-        return self._backoff(workload)
+        return self._backoff(workload) or self._about_to_have_variants()
+
+    def _about_to_have_variants(self) -> str:
+        local, queue = self._state.local_queues.get(self._row.queue), self._queue
+        if local is None or local.stopped or queue is None or self._state.pending_queue_of(self._row) is not None:
+            return ""
+        return f"ClusterQueue {queue.name} tries all its flavors at once: a variant for each is about to be made"
 
     def _backoff(self, workload: Workload) -> str:
         if conditions.backoff_over(workload, timestamps.micros(self._now)):

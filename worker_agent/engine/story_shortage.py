@@ -43,6 +43,8 @@ class Shortage(Tale, frozen=True):
     free: str
     most: str
     lacking: str = "0"
+    never: bool = False
+    """More is wanted than ``most``: waiting does not help."""
     nominal: str = "0"
     used: str = "0"
     """By the workload's own ClusterQueue."""
@@ -58,6 +60,7 @@ def of(state: ClusterState, queue: ClusterQueueRow, fr: FlavorResource, wanted: 
     flavor, resource = fr
     node = queue.node
     free = quota.exposed(node, fr)
+    most = max(0, quota.potential_available(node, fr))
     lacking = max(0, resources.minus(wanted, free))
 
     def text(amount: int) -> str:
@@ -68,8 +71,9 @@ def of(state: ClusterState, queue: ClusterQueueRow, fr: FlavorResource, wanted: 
         resource=resource,
         wanted=text(wanted),
         free=text(free),
-        most=text(max(0, quota.potential_available(node, fr))),
+        most=text(most),
         lacking=text(lacking),
+        never=wanted > most,
         nominal=text(node.quotas.get(fr, NO_QUOTA).nominal),
         used=text(node.usage.get(fr, 0)),
         held_by=tuple(_holder(state, row, fr) for row in holders(state, queue, fr)) if lacking else (),

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+import msgspec
+
 from worker_agent.api import durations, quantity, timestamps
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
@@ -172,7 +174,8 @@ class Timeline:
         found = tuple(story_expectations.unmet(self.world, expected, self.admitted_at, START))
         if found and not self.differing:
             self.differing = f"what is expected at {moment}"
-        return Event(at=timestamps.rfc3339(self.world.now), text=f"expected: {expected}", differences=found)
+        text = f"expected: {msgspec.json.encode(expected).decode()}"
+        return Event(at=timestamps.rfc3339(self.world.now), text=text, differences=found)
 
     def _event(self, text: str, *workloads: Key) -> Event:
         return Event(at=timestamps.rfc3339(self.world.now), text=text, workloads=tuple(map(str, workloads)))

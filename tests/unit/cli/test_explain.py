@@ -1,5 +1,6 @@
 """``fedhub-agent explain``: the answer for a workload in a cluster as it stands, and what is said without one."""
 
+import dataclasses
 import json
 
 import msgspec
@@ -33,11 +34,12 @@ from worker_agent.kube.client import Client
 from worker_agent.kube.clock import SystemClock
 
 NOW = timestamps.parse("2026-01-01T12:00:00Z")
+TRYING_ALL = dataclasses.replace(DEFAULT, concurrent_admission=True)
 EARLIER = "2026-01-01T09:00:00Z"
 
 
-def explained(*objects, name="w"):
-    state = ClusterState(DEFAULT)
+def explained(*objects, name="w", policy=DEFAULT):
+    state = ClusterState(policy)
     story_objects.load(state, objects, NOW)
     state.flush_requeues(NOW)
     [document] = [o for o in objects if o["kind"] == "Workload" and o["metadata"]["name"] == name]
@@ -190,6 +192,16 @@ class TestHeld:
     def test_refusing_check(self):
         refused = workload(status={"admissionChecks": [{"name": "budget", "state": "Retry"}]})
         assert "admission check(s) budget refuse it" in self.summary(*builders.single_queue(), refused)
+
+    def test_parent_of_variants(self):
+        parent = workload(metadata={"labels": {"kueue.x-k8s.io/concurrent-admission-parent": "true"}})
+        told = explained(*builders.single_queue(), parent, policy=TRYING_ALL)
+        assert (told.state, "its variants queue in its place" in told.summary) == ("Held", True)
+
+    def test_queue_that_tries_all_flavors(self):
+        queue = cluster_queue(concurrentAdmissionPolicy={"migration": {"mode": "TryPreferredFlavors"}})
+        told = explained(namespace(), flavor(), queue, local_queue(), workload(), policy=TRYING_ALL)
+        assert (told.state, "a variant for each is about to be made" in told.summary) == ("Held", True)
 
     def test_namespace_that_the_queue_does_not_take(self):
         selective = cluster_queue(namespaceSelector={"matchLabels": {"team": "a"}})

@@ -25,15 +25,45 @@ def data(tmp_path, *objects, steps, options=(), **fields):
 def test_admission_names_the_flavor(tmp_path):
     text = told(tmp_path, workload("w", cpu=3), steps=cycles(1))
     assert "1. ns/w in q (priority 0): ADMITTED" in text
-    assert "main: 1 pod(s), cpu 3 -> cpu from default" in text
+    assert "main: 1 pod, cpu 3 -> cpu from default" in text
     assert "q: in use default/cpu 3" in text
 
 
 def test_refusal_says_what_is_short_who_holds_it_and_where_the_workload_goes(tmp_path):
     text = told(tmp_path, admitted("big", cpu=3), workload("w", cpu=2), steps=cycles(1))
-    assert "NOT ADMITTED, WaitingForQuota: couldn't assign flavors to pod set main" in text
+    assert "ns/w in q (priority 0): NOT ADMITTED, WaitingForQuota\n" in text
+    assert "tried default: could preempt, but nobody can be a victim\n" in text
     assert "cpu in flavor default: wants 2, 1 free of 4, 1 short; held by ns/big 3 (q)" in text
     assert "set aside until something changes that could let it in" in text
+
+
+def test_wide_leaves_nothing_out(tmp_path):
+    crowd = [workload(f"w{i:02}", created=f"2026-01-01T10:00:{i:02}Z") for i in range(20)]
+    objects = [cluster_queue("q", strict=True), admitted("big", cpu=4), *crowd]
+    short = told(tmp_path, *objects, steps=cycles(1))
+    wide = told(tmp_path, *objects, steps=cycles(1), options=("-o", "wide"))
+    assert ("ns/w11 and 8 more" in short, "ns/w19" in short, "ns/w19" in wide) == (True, False, True)
+    assert "NOT ADMITTED, WaitingForQuota: couldn't assign flavors to pod set main: insufficient unused quota" in wide
+
+
+def test_more_than_there_can_ever_be(tmp_path):
+    text = told(tmp_path, workload("w", cpu=9), steps=cycles(1))
+    assert "cpu in flavor default: wants 9, and 4 is the most that its ClusterQueue can ever use" in text
+
+
+def test_two_resources_of_one_flavor_are_told_together(tmp_path):
+    objects = [cluster_queue("q", {"default": {"cpu": 4, "memory": "4Gi"}})]
+    asking = workload("w")
+    asking["spec"]["podSets"][0]["template"]["spec"]["containers"][0]["resources"]["requests"]["memory"] = "1Gi"
+    assert "cpu 1, memory 1Gi -> cpu, memory from default" in told(tmp_path, *objects, asking, steps=cycles(1))
+
+
+def test_last_line_sums_up(tmp_path):
+    preempting = cluster_queue("q", preemption={"withinClusterQueue": "LowerPriority"})
+    objects = [preempting, admitted("low", cpu=4), workload("high", cpu=4, priority=9), workload("w", cpu=2)]
+    steps = [*cycles(1), {"op": "evictions"}, *cycles(2)]
+    last = told(tmp_path, *objects, steps=steps).splitlines()[-1]
+    assert last == ("3 cycles, 1 admission, 1 preempted workload; after the last cycle 1 in the queues and 1 set aside")
 
 
 def test_preemption_names_its_victims(tmp_path):
@@ -59,7 +89,7 @@ def test_steps_between_cycles_are_told(tmp_path):
     ]
     lines = told(tmp_path, steps=steps).splitlines()
     assert lines[0] == f"{START}  ns/w is submitted to lq (priority 3)"
-    assert lines[-2:] == ["2026-01-01T12:01:30Z  90 s pass", "2026-01-01T12:01:30Z  ns/w finishes"]
+    assert lines[-3:-1] == ["2026-01-01T12:01:30Z  90 s pass", "2026-01-01T12:01:30Z  ns/w finishes"]
 
 
 def test_cycle_without_heads(tmp_path):
