@@ -91,7 +91,7 @@ def _split(domains: Sequence[Domain], keys: Sequence[str]) -> list[Sequence[Doma
 
 def _slice(domains: Sequence[Domain]) -> Document:
     counts = [domain.pods for domain in domains]
-    alike = all(count == counts[0] for count in counts)
+    alike = counts.count(counts[0]) == len(counts)
     columns = zip(*(domain.values for domain in domains), strict=True)
     return {
         "domainCount": len(domains),
@@ -105,8 +105,7 @@ def _column(values: Sequence[str]) -> Document:
     if low == high:
         return {"universal": low}
     prefix = _common(low, high)
-    mirrored = [value[::-1] for value in values]
-    suffix = _common(min(mirrored), max(mirrored))
+    suffix = _common_end(values)
     shortest = min(map(len, values))
     prefix = min(prefix, shortest - suffix)
     individual: Document = {}
@@ -116,6 +115,14 @@ def _column(values: Sequence[str]) -> Document:
         individual["suffix"] = low[-suffix:]
     individual["roots"] = [value[prefix : len(value) - suffix] for value in values]
     return {"individual": individual}
+
+
+def _common_end(values: Sequence[str]) -> int:
+    """Length of the common suffix of all strings."""
+    if values[0][-1:] != values[-1][-1:]:
+        return 0
+    mirrored = [value[::-1] for value in values]
+    return _common(min(mirrored), max(mirrored))
 
 
 def _common(low: str, high: str) -> int:

@@ -78,11 +78,8 @@ def _assignment(room: FlavorRoom, leaves: Ints, pods: Ints) -> TopologyAssignmen
     used = np.flatnonzero(pods)
     used = used[np.argsort(leaves[used], kind="stable")]
     tree = room.tree
-    domains = tuple(
-        Domain(tree.assigned_values(leaf), count)
-        for leaf, count in zip(leaves[used].tolist(), pods[used].tolist(), strict=True)
-    )
-    return TopologyAssignment(tree.assigned_levels(), domains)
+    places = zip(tree.assigned_values(leaves[used].tolist()), pods[used].tolist(), strict=True)
+    return TopologyAssignment(tree.assigned_levels(), tuple(map(Domain._make, places)))
 
 
 class _Counted:

@@ -5,7 +5,7 @@ range of leaves and of the domains below it. Single leaves come and go in place,
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -124,8 +124,10 @@ class TopologyTree:
         """The levels that an assignment names: the host alone where there are hosts."""
         return (HOSTNAME_LABEL,) if self.hostname else self.levels
 
-    def assigned_values(self, leaf: int) -> Path:
-        return self.paths[leaf][-1:] if self.hostname else self.paths[leaf]
+    def assigned_values(self, leaves: Iterable[int]) -> list[Path]:
+        """The values of each leaf that an assignment names."""
+        paths = self.paths
+        return [paths[leaf][-1:] for leaf in leaves] if self.hostname else [paths[leaf] for leaf in leaves]
 
     def leaf_of(self, values: Path) -> int | None:
         """The leaf with these assigned values, if there is one."""
