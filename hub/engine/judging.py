@@ -133,7 +133,7 @@ class _Judgement:
             message = f"{self._message()}; some flavors it may get then have no node large enough for {self._pods()}"
             return Outlook.WAITS_FOR_ROOM, "MayBeTooLarge", message
         placed = verdict.assignment is not None and node_fit.placed_by_topology(verdict.assignment)
-        if placed and node_fit.has_affinity(self._row):
+        if placed and node_fit.asks_for_unknown_labels(view, self._row, self._assignments()):
             message = f"{self._message()}; whether nodes have the labels that its affinity asks for is not known here"
             return Outlook.WAITS_FOR_ROOM, "UnknownNodeLabels", message
         if verdict.assignment is not None and not placed and not view.has_nodes(self._row, verdict.assignment):

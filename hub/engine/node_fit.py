@@ -1,6 +1,6 @@
 """Whether the nodes of a cluster could ever hold a workload's pods: quota promises amounts, nodes have sizes."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import IntEnum
 
 from hub.engine.views import WorkerView
@@ -56,10 +56,17 @@ def placed_by_topology(admission: Document) -> bool:
     return bool(assignments) and all(found.get("topologyAssignment") for found in assignments)
 
 
-def has_affinity(row: WorkloadRow) -> bool:
-    """Some pods ask for nodes by more than a selector: it may speak of labels that only the worker sees."""
-    affinities = (pod_set.shape.spec.affinity for pod_set in row.pod_sets if pod_set.count)
-    return any(affinity is not None and affinity.node_affinity is not None for affinity in affinities)
+def asks_for_unknown_labels(view: WorkerView, row: WorkloadRow, assigned: Iterable[Mapping[str, str]]) -> bool:
+    """Some pods name nodes by labels that only the worker sees; that a label is absent is seen by it alone too."""
+    for pod_set, flavors in zip(row.pod_sets, assigned, strict=False):
+        affinity = pod_set.shape.spec.affinity
+        required = affinity and affinity.node_affinity
+        terms = required and required.required_during_scheduling_ignored_during_execution
+        for term in (terms.node_selector_terms if terms else None) or ():
+            keys = [expression.key for expression in term.match_expressions or ()]
+            if term.match_fields or not all(view.knows_labels(flavor, keys) for flavor in flavors.values()):
+                return True
+    return False
 
 
 def _of_choice(view: WorkerView, pod: Requests, choice: list[FlavorRow]) -> Holding:

@@ -101,6 +101,7 @@ class WorkerView:
         self.capacity: ClusterCapacity | None = None
         self.nodes = NodeCommitments()
         self.sizes = NodeSizes()
+        self._node_labels: dict[str, frozenset[str]] = {}
         self.exact = False
         """The worker runs the same engine by the same policy: verdicts are its own decisions."""
         self.unreadable: tuple[str, ...] = ()
@@ -146,6 +147,10 @@ class WorkerView:
         created = row.view.metadata.creation_timestamp if row is not None else None
         reported = self.capacity.status.reported_at if self.capacity is not None else None
         return created is not None and reported is not None and created > reported - _NOTICED
+
+    def knows_labels(self, flavor: str, keys: Iterable[str]) -> bool:
+        """Whether these labels are known of all nodes that pods of a topology flavor are placed on."""
+        return self._node_labels.get(flavor, frozenset()).issuperset(keys)
 
     def release(self, key: Key, now: datetime) -> None:
         """The worker did not take it: the assumed room is free again. Nothing happens where nothing is assumed."""
@@ -204,6 +209,8 @@ class WorkerView:
             if found is not None and found.leaves is not None and levels:
                 try:
                     facts = leaf_report.facts(levels, dict(flavor.labels), found.leaves)
+                    told_keys = found.leaves.label_keys or ()
+                    self._node_labels[name] = frozenset((*told_keys, *levels, *flavor.labels))
                 except (LeafReportError, QuantityError) as error:
                     # Made for other levels, or by another agent: the next report will do.
                     self.problems[_REPORTS, Key("", name)] = str(error)

@@ -81,12 +81,19 @@ class LeafKind(View):
 
     free: Annotated[Vector, Field("Free on each, beside pods that no topology placed.")]
     taints: Annotated[list[Taint] | None, Field("Taints that keep pods away.", list_type="atomic")] = None
+    labels: Annotated[dict[str, str] | None, Field("Node labels, of those in labelKeys.")] = None
 
 
 class LeafRoom(View):
     """Every leaf of a flavor's topology by name; what placed pods use there, their Workloads say."""
 
     kinds: Annotated[list[LeafKind] | None, Field("Kinds of leaves.", max_items=4096, list_type="atomic")] = None
+    label_keys: Annotated[
+        list[str] | None,
+        Field(
+            "Node labels that are told of every leaf. What selects by others is judged here alone.", list_type="atomic"
+        ),
+    ] = None
     runs: Annotated[
         list[str] | None,
         Field(

@@ -64,7 +64,7 @@ def _add_leaves(state: ClusterState, status: Document) -> None:
     """Each topology leaf by leaf, as far as the budget goes; some detail of histograms is given up for it."""
     for document in status["flavors"]:
         room = state.topology.room(document["flavor"])
-        leaves = None if room is None else leaf_report.describe(leaf_report.leaves_of(room))
+        leaves = None if room is None else leaf_report.report(room)
         if leaves is not None and _size(status) + _size(leaves) <= BUDGET:
             document["leaves"] = leaves
 

@@ -14,7 +14,7 @@ names = st.text("ab019-", min_size=1, max_size=6).filter(lambda name: name[0] !=
 
 
 def report(where):
-    return msgspec.convert(leaf_report.describe(leaf_report.leaves_of(where)), LeafRoom)
+    return msgspec.convert(leaf_report.report(where), LeafRoom)
 
 
 def test_equal_neighbours_are_one_run():
@@ -31,7 +31,16 @@ def test_another_size_or_taint_is_another_run():
 
 def test_what_would_be_too_long_is_left_out():
     nodes = " ".join(f"b1/r1/x{'abcdefgh'[i % 8]}{i}y=4" for i in range(3000))
-    assert leaf_report.describe(leaf_report.leaves_of(room(nodes))) is None
+    assert leaf_report.report(room(nodes)) is None
+
+
+def test_labels_with_few_values_are_told():
+    hosts = [f"n{number:02}" for number in range(12)]
+    labels = {host: {"disk": "fast" if host < "n03" else "slow", "serial": host} for host in hosts}
+    found = report(room(" ".join(f"b1/r1/{host}=4" for host in hosts), labels=labels))
+    assert found.label_keys == ["disk"]
+    assert [kind.labels for kind in found.kinds] == [{"disk": "fast"}, {"disk": "slow"}]
+    assert found.runs == ["b1/r1/n00+2 0", "//n03+8 1"]
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), names, names, st.integers(0, 2)), min_size=1, max_size=12))

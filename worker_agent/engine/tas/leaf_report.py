@@ -16,8 +16,14 @@ from worker_agent.engine.resources import Requests
 from worker_agent.engine.tas.feasibility import TaintSet
 from worker_agent.engine.tas.flavor_room import FlavorRoom, NodeFacts
 
+MOST_VALUES: Final = 8
+"""Node labels with so many values at most are told: kinds of machines, not serial numbers."""
+
 LONGEST: Final = 16_000
 """Characters of all runs together; what is longer is not reported."""
+
+_KIND_LENGTH: Final = 100
+"""What a kind counts for."""
 
 _NUMBERED: Final = re.compile(r"(.*?)(\d{1,15})\Z")
 
@@ -28,6 +34,7 @@ class Leaf(NamedTuple):
     path: tuple[str, ...]
     taints: TaintSet
     free: Requests
+    labels: tuple[tuple[str, str], ...] = ()
 
 
 class LeafReportError(ValueError):
@@ -41,32 +48,71 @@ def leaves_of(room: FlavorRoom) -> Iterator[Leaf]:
         yield Leaf(path, members[0].taints, {r: max(0, free[row]) for r, row in room.resources.items()})
 
 
+def report(room: FlavorRoom) -> Document | None:
+    """The report's ``leaves``, with labels where those do not take too much space; None where even names do."""
+    leaves = list(leaves_of(room))
+    keys = label_keys(room)
+    if keys:
+        labels = [members[0].labels for members in room.members()]
+        told = [
+            leaf._replace(labels=tuple((key, node[key]) for key in keys if key in node))
+            for leaf, node in zip(leaves, labels, strict=True)
+        ]
+        found = describe(told)
+        if found is not None:
+            return {**found, "labelKeys": keys}
+    return describe(leaves)
+
+
+def label_keys(room: FlavorRoom) -> list[str]:
+    """Node labels beside the levels that have few values; only where pods are told apart by them."""
+    if not room.tree.hostname:
+        return []
+    values: dict[str, set[str]] = {}
+    for members in room.members():
+        for key, value in members[0].labels.items():
+            seen = values.setdefault(key, set())
+            if len(seen) <= MOST_VALUES:
+                seen.add(value)
+    return sorted(key for key, seen in values.items() if key not in room.tree.levels and len(seen) <= MOST_VALUES)
+
+
 def describe(leaves: Iterable[Leaf]) -> Document | None:
-    """The report's ``leaves``; None where they would take more than LONGEST."""
-    kinds: dict[tuple[TaintSet, tuple[tuple[str, int], ...]], int] = {}
+    """Kinds and runs; None where they would take more than LONGEST."""
+    kinds: dict[_Kind, int] = {}
     runs: list[str] = []
     length = 0
     before: tuple[str, ...] = ()
+    known = 0
     for path, more, kind in _runs((leaf, kinds.setdefault(_kind(leaf), len(kinds))) for leaf in leaves):
         shown = [value if value != old else "" for value, old in zip(path, before or [""] * len(path), strict=True)]
         text = "/".join([*shown[:-1], path[-1]])
         runs.append(f"{text}+{more} {kind}" if more else f"{text} {kind}")
-        length += len(runs[-1])
+        length += len(runs[-1]) + (_KIND_LENGTH if len(kinds) > known else 0)
+        known = len(kinds)
         if length > LONGEST:
             return None
         before = path
-    return {"kinds": [_kind_document(*kind) for kind in kinds], "runs": runs}
+    return {"kinds": [_kind_document(kind) for kind in kinds], "runs": runs}
 
 
-def _kind(leaf: Leaf) -> tuple[TaintSet, tuple[tuple[str, int], ...]]:
-    return leaf.taints, tuple(leaf.free.items())
+class _Kind(NamedTuple):
+    taints: TaintSet
+    free: tuple[tuple[str, int], ...]
+    labels: tuple[tuple[str, str], ...]
 
 
-def _kind_document(taints: TaintSet, free: tuple[tuple[str, int], ...]) -> Document:
-    document: Document = {"free": resources.documents(dict(free))}
-    if taints:
+def _kind(leaf: Leaf) -> _Kind:
+    return _Kind(leaf.taints, tuple(leaf.free.items()), leaf.labels)
+
+
+def _kind_document(kind: _Kind) -> Document:
+    document: Document = {"free": resources.documents(dict(kind.free))}
+    if kind.labels:
+        document["labels"] = dict(kind.labels)
+    if kind.taints:
         document["taints"] = [
-            {"key": key, "effect": effect, **({"value": value} if value else {})} for key, value, effect in taints
+            {"key": key, "effect": effect, **({"value": value} if value else {})} for key, value, effect in kind.taints
         ]
     return document
 
@@ -104,18 +150,23 @@ def _counted_up(value: str, by: int) -> str | None:
 
 
 def facts(levels: Sequence[str], labels: dict[str, str], report: LeafRoom) -> list[NodeFacts]:
-    """The leaves as nodes of a flavor with these topology levels and node labels.
+    """The leaves as nodes of a flavor with these topology levels and node labels. Their names are not the nodes' own.
 
     Raises LeafReportError, quantity.QuantityError.
     """
     kinds = [
-        (tuple((t.key, t.value, t.effect) for t in kind.taints or ()), resources.parse(kind.free))
+        (
+            {**(kind.labels or {}), **labels},
+            tuple((t.key, t.value, t.effect) for t in kind.taints or ()),
+            resources.parse(kind.free),
+        )
         for kind in report.kinds or ()
     ]
-    return [
-        NodeFacts("/".join(path), {**labels, **dict(zip(levels, path, strict=True))}, *kinds[kind])
-        for path, kind in _expanded(len(levels), len(kinds), report.runs or ())
-    ]
+    found = []
+    for path, number in _expanded(len(levels), len(kinds), report.runs or ()):
+        common, taints, free = kinds[number]
+        found.append(NodeFacts("/".join(path), {**common, **dict(zip(levels, path, strict=True))}, taints, free))
+    return found
 
 
 def _expanded(levels: int, kinds: int, runs: Iterable[str]) -> Iterator[tuple[tuple[str, ...], int]]:
