@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hub.engine import (
+    fencing,
     remote_objects,
     sync_check,
     sync_drift,
@@ -251,7 +252,12 @@ class _Pass:
     def _forget_lost_pods(self) -> None:
         """Evicted here while its copy went away there: the quota must not wait for pods that nobody tells of."""
         group = self.group
-        if group.local.is_true(names.EVICTED) and not group.unavailable and not any(group.copies()):
+        if not group.local.is_true(names.EVICTED) or any(group.copies()):
+            return
+        if group.cluster_name in group.unavailable and not fencing.given_up(group, group.cluster_name, self.now):
+            self.intents.append(RequeueAfter(group.policy.worker_lost_timeout.total_seconds()))
+            return
+        if group.cluster_name or not group.unavailable:
             self.intents += sync_winner.forget_pods(group)
 
     def _nomination(self) -> bool:

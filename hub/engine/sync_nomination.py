@@ -19,6 +19,8 @@ from worker_agent.engine.intents import (
 
 def stopped(group: RemoteGroup) -> bool:
     """Whether nothing may be nominated now: the check is not Pending, or the last cluster is not left yet (S8)."""
+    if group.has_quota and group.local.is_true(names.EVICTED):
+        return True
     return group.check.state != names.CHECK_PENDING or (bool(group.cluster_name) and not group.elastic)
 
 

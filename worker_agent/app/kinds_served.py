@@ -5,7 +5,7 @@ import msgspec
 from worker_agent.api.resource_type import ResourceType
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
-from worker_agent.kube.errors import NotFound, ServerError
+from worker_agent.kube.errors import ApiError, NotFound
 from worker_agent.kube.transport import Request
 
 FIRST_WAIT = 1.0
@@ -44,5 +44,5 @@ async def is_served_now(client: Client, resource: ResourceType) -> bool:
     """False also where the server does not say."""
     try:
         return await is_served(client, resource)
-    except (ConnectionError, OSError, ServerError):
+    except (ConnectionError, OSError, ApiError):
         return False

@@ -12,7 +12,7 @@ from worker_agent.controllers.provisioning_controller import ProvisioningControl
 from worker_agent.engine.provisioning.view import ProvisioningRules
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
-from worker_agent.kube.errors import ServerError
+from worker_agent.kube.errors import ApiError
 from worker_agent.kube.informer import Informer, Keep, document
 
 
@@ -46,7 +46,7 @@ READ_AS_DOCUMENTS = (PROVISIONING_REQUESTS, POD_TEMPLATES)
 async def _until_served(client: Client, checks: ProvisioningChecks, clock: Clock) -> None:
     try:
         served = await kinds_served.is_served(client, PROVISIONING_REQUESTS)
-    except (ConnectionError, OSError, ServerError):
+    except (ConnectionError, OSError, ApiError):
         served = False
     if not served:
         checks.tell_served(False)

@@ -21,8 +21,8 @@ def evict(draft: StatusDraft, reason: str, message: str, cause: str = "") -> Rec
     """Write the eviction into the draft and return the event that announces it."""
     told = evicted_reason(reason, cause)
     draft.set("Evicted", True, told, message)
+    # The cluster that runs the job stays on record until the quota is given back: it may be out of contact.
     draft.put(
-        clusterName=None,
         nominatedClusterNames=None,
         unhealthyNodes=None,
         admissionChecks=reset_checks(draft),

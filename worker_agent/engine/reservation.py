@@ -62,6 +62,7 @@ def release(draft: StatusDraft, *, requeue: bool, how: Observability) -> bool:
     """
     evicted = draft.find("Evicted") or {}
     reason, message = evicted.get("reason", ""), evicted.get("message", "")
+    draft.put(clusterName=None, nominatedClusterNames=None)
     changed = draft.set("Requeued", requeue and reason in _QUEUES_AT_ONCE, reason, message)
     return withhold(draft, how.reason("PendingEvaluation", "Pending"), message, how) or changed
 
