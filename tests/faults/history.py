@@ -1,11 +1,12 @@
 """Runs one script on one world, waits for rest, and asks the model."""
 
 import asyncio
+import random
 from dataclasses import dataclass, field
 
 from tests.faults import script as scripts
 from tests.faults import virtual_loop
-from tests.faults.model import MANAGER, completed
+from tests.faults.model import MANAGER
 from tests.faults.script import FAULTY_UNTIL, WORKERS, Act, Script, Step
 from tests.faults.world import NAMESPACE, World, submitted
 from worker_agent.api.document import Document
@@ -36,8 +37,23 @@ class Outcome:
 
 
 def run(seed: int) -> Outcome:
-    """The history of ``seed``, always the same."""
+    """The history of ``seed``; always the same, with PYTHONHASHSEED fixed."""
+    random.seed(seed)
     return virtual_loop.run(History(scripts.write(seed)).run())
+
+
+def attempt(seed: int) -> Outcome:
+    """As ``run``; a program that ends by itself is a violation, not an error of the test."""
+    try:
+        return run(seed)
+    except BaseExceptionGroup as failed:
+        return Outcome(scripts.write(seed), [f"a program ended: {_innermost(failed)!r}"])
+    except ConnectionError as failed:
+        return Outcome(scripts.write(seed), [f"a program ended: {failed!r}"])
+
+
+def _innermost(error: BaseException) -> BaseException:
+    return _innermost(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 
 class History:
@@ -140,6 +156,3 @@ class History:
 
 def _finished(workload: Document) -> bool:
     return any(c["type"] == "Finished" and c["status"] == "True" for c in value_at(workload, "status.conditions", []))
-
-
-__all__ = ["History", "Outcome", "completed", "run"]

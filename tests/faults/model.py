@@ -59,7 +59,7 @@ class Model:
             self._broken(at, f"{cluster}: workload {name} deleted although it is not ours")
         used = self._used.setdefault(cluster, {})
         used.pop(name, None)
-        if new is not None and is_true(new, names.QUOTA_RESERVED) and not is_true(new, names.FINISHED):
+        if new is not None and is_true(new, names.QUOTA_RESERVED) and counts(new):
             used[name] = cpu_of(new)
         if sum(used.values()) > self.quota[cluster]:
             self._broken(at, f"{cluster}: {sum(used.values())} of {self.quota[cluster]} milli-cpu reserved")
@@ -110,6 +110,11 @@ def runs(job: Document) -> bool:
     if completed(job) or job["metadata"].get("deletionTimestamp"):
         return False
     return not value_at(job, "spec.suspend", False) or bool(value_at(job, "status.active", 0))
+
+
+def counts(workload: Document) -> bool:
+    """Whether its reservation counts: Kueue takes a deactivated Workload off the books while its pods still stop."""
+    return not is_true(workload, names.FINISHED) and value_at(workload, "spec.active", True) is not False
 
 
 def completed(job: Document) -> bool:

@@ -8,6 +8,9 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
+TURNS_AT_ONE_MOMENT = 20_000
+
+
 class Stuck(Exception):
     """Everybody waits, and nothing is due ever."""
 
@@ -18,11 +21,17 @@ class _Jump(selectors.DefaultSelector):  # type: ignore[misc,valid-type]  # its 
     def __init__(self) -> None:
         super().__init__()
         self.now = 0.0
+        self.turns = 0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None:
             raise Stuck("no timer is set and nothing is ready")
-        self.now += max(0.0, timeout)
+        if timeout > 0:
+            self.now += timeout
+            self.turns = 0
+        self.turns += 1
+        if self.turns > TURNS_AT_ONE_MOMENT:
+            raise Stuck(f"time stands still at {self.now:.3f}: somebody goes round and round")
         return []
 
 
