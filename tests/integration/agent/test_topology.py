@@ -7,7 +7,8 @@ import pytest
 
 from hub.local.simulation.cluster import ALL_PARTS, Part
 from tests.integration.agent.topology_world import BLOCK, HOST, RACK, TopologyCluster, index, rack
-from worker_agent.api.resource_type import NODES
+from worker_agent.api.resource_type import NODES, PODS
+from worker_agent.kube.client import PatchType
 
 pytestmark = pytest.mark.looptime
 
@@ -200,3 +201,37 @@ async def test_pods_that_hang_on_an_unreachable_node_end_by_force_behind_the_gat
     assert 90 <= waited < 95, "a grace of 30 s, and a minute"
     assert f"due to unreachable node `{node}`" in told
     assert after[1]["spec"]["nodeName"] != node
+
+
+async def test_pods_that_no_queue_manages_take_room_and_give_it_back():
+    async with TopologyCluster(rack("b1", "r1", 2, "2")) as cluster:
+        cluster.simulate()
+        cluster.start_agent()
+        await cluster.topology_queue()
+        await cluster.until(lambda: cluster.has_nodes(2), "both nodes are there")
+        container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}
+        spec = {"containers": [container], "nodeSelector": {HOST: "b1-r1-0"}, "restartPolicy": "Never"}
+        metadata = {"name": "other", "namespace": "default", "annotations": {"fedhub.dev/run-seconds": "100000"}}
+        other = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+        await cluster.client.create(PODS, other, "default")
+        await cluster.until_pods(lambda pods: bool(pods[0]["spec"].get("nodeName")))
+        await cluster.train("train", 4, REQUIRED_RACK)
+        told = await cluster.until_condition("train", "QuotaReserved", "TopologyPlacementFailed")
+        assert 'topology "default" allows to fit only 3 out of 4 pod(s)' in told["message"]
+        await cluster.client.delete(PODS, "other", "default")
+        await cluster.running("train", 4)
+        assert await cluster.domains("train") == {"b1-r1-0": 2, "b1-r1-1": 2}
+
+
+async def test_changed_labels_and_sizes_of_nodes_count_at_once():
+    async with TopologyCluster(rack("b1", "r1", 1, "2"), rack("b1", "r2", 1, "2")) as cluster:
+        cluster.simulate()
+        cluster.start_agent()
+        await cluster.topology_queue()
+        await cluster.until(lambda: cluster.has_nodes(2), "both nodes are there")
+        await cluster.train("train", 4, REQUIRED_RACK)
+        await cluster.until_condition("train", "QuotaReserved", "TopologyPlacementFailed")
+        body = {"metadata": {"labels": {RACK: "r1"}}}
+        await cluster.client.patch(NODES, "b1-r2-0", "", body, patch_type=PatchType.MERGE)
+        pods = await cluster.running("train", 4)
+    assert Counter(nodes_of(pods).values()) == {"b1-r1-0": 2, "b1-r2-0": 2}
