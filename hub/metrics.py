@@ -66,6 +66,10 @@ class HubMetrics:
     def tunnel(self, agent: str, connected: bool) -> None:
         self._tunnel_connected.labels(agent).set(1 if connected else 0)
 
+    def forget_tunnel(self, agent: str) -> None:
+        with contextlib.suppress(KeyError):
+            self._tunnel_connected.remove(agent)
+
     def tunnel_request(self, agent: str, outcome: str) -> None:
         self._tunnel_requests.labels(agent, outcome).inc()
 

@@ -349,7 +349,8 @@ class AllowRule(Stanza):
     """What the hub may read or do beyond the allow-list; writes under it are not tied to the hub's own objects."""
 
     api_group: str = ""
-    resource: Annotated[str, Field(min_length=1)]
+    resource: Annotated[str, Field(pattern=r"^[a-z]+(/[a-z]+)?$")]
+    """A plural, or one with its subresource: ``pods/log``."""
     verbs: Annotated[list[Literal["get", "list", "watch", "create", "update", "patch", "delete"]], Field(min_length=1)]
     namespaced: bool = True
 

@@ -67,7 +67,11 @@ class AgentDoor:
         return Record.read(self._secrets.get(records.key(self._namespace, agent)))
 
     def _changed(self, agent: str) -> None:
-        self._metrics.tunnel(agent, self.links.current(agent) is not None)
+        connected = self.links.current(agent) is not None
+        if connected or self.enrolled(agent):
+            self._metrics.tunnel(agent, connected)
+        else:
+            self._metrics.forget_tunnel(agent)
         for handler in self._handlers:
             handler(agent)
 

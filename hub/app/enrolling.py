@@ -15,6 +15,7 @@ from worker_agent.api.resource_type import MULTIKUEUE_CLUSTERS, SECRETS
 from worker_agent.kube import authority
 from worker_agent.kube.client import Client
 from worker_agent.kube.errors import AlreadyExists, NotFound
+from worker_agent.tunnel import protocol
 
 
 class EnrollingError(Exception):
@@ -47,6 +48,11 @@ async def invite(client: Client, namespace: str, cluster: str, lifetime: timedel
         raise EnrollingError(
             f"MultiKueueCluster {cluster} is reached in another way; set spec.clusterSource to"
             f" {{agent: {{name: {cluster}}}}} first"
+        )
+    if not protocol.is_agent_name(source.name):
+        raise EnrollingError(
+            f"MultiKueueCluster {cluster}: spec.clusterSource.agent.name {source.name!r} must be at most"
+            f" {protocol.LONGEST_NAME} lower case letters, digits, '-' and '.'"
         )
     owner: Document = {
         "apiVersion": MULTIKUEUE_CLUSTERS.api_version,

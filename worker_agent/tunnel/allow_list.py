@@ -42,21 +42,20 @@ class Ownership(StrEnum):
     """What a rule asks of the objects themselves."""
 
     ANY = "any"
-    WRITES_OURS = "writes are to objects of our origin"
+    WRITES_OURS = "writes are to objects of our origin; of others is read what they ask for, not what they do"
     OURS = "reads and writes are of objects of our origin"
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``subresources`` are allowed beside the object itself, with the verbs get, update and patch. ``only`` names the
-    objects that the rule is about, wherever they lie; None is every object of open namespaces."""
+    """``resource`` is a plural, or one with its subresource: ``workloads/status``. ``only`` names the objects that the
+    rule is about, wherever they lie; None is every object of open namespaces."""
 
     group: str
     resource: str
     verbs: frozenset[str]
     ownership: Ownership = Ownership.ANY
     namespaced: bool = True
-    subresources: frozenset[str] = frozenset()
     only: frozenset[Key] | None = None
 
     @property
@@ -81,14 +80,12 @@ class AllowList:
 
     def rule_for(self, request: ApiRequest) -> Rule:
         """The rule that allows ``request``. Raises Refused, which says what would have been allowed."""
-        found = next((r for r in self.rules if (r.group, r.resource) == (request.group, request.resource)), None)
+        resource = f"{request.resource}/{request.subresource}" if request.subresource else request.resource
+        found = next((r for r in self.rules if (r.group, r.resource) == (request.group, resource)), None)
         if found is None:
             raise Refused("resource", f"{request.target} is not on the allow-list of this cluster's agent")
-        if request.subresource and request.subresource not in found.subresources:
-            raise Refused("resource", f"{request.target} is not on the allow-list of this cluster's agent")
-        verbs = found.verbs & {"get", "update", "patch"} if request.subresource else found.verbs
-        if request.verb not in verbs:
-            allowed = ", ".join(sorted(verbs))
+        if request.verb not in found.verbs:
+            allowed = ", ".join(sorted(found.verbs))
             raise Refused(
                 "verb", f"{request.verb} of {request.target} is not allowed by this cluster's agent: {allowed}"
             )
@@ -140,8 +137,10 @@ def default_rules(kinds: Iterable[ResourceType]) -> tuple[Rule, ...]:
     """What the hub needs for Workloads, these job kinds, and its knowledge."""
     writable = READ | WRITE
     workloads = resource_type.WORKLOADS
+    status = frozenset({"get", "update", "patch"})
     found = [
-        Rule(workloads.group, workloads.plural, writable, Ownership.WRITES_OURS, subresources=frozenset({"status"}))
+        Rule(workloads.group, workloads.plural, writable, Ownership.WRITES_OURS),
+        Rule(workloads.group, f"{workloads.plural}/status", status, Ownership.WRITES_OURS),
     ]
     found += [Rule(kind.group, kind.plural, writable, Ownership.OURS) for kind in dict.fromkeys(kinds)]
     found += [Rule(known.group, known.plural, READ, namespaced=known.namespaced) for known in KNOWLEDGE]

@@ -19,22 +19,29 @@ WRITES: Final[Mapping[str, str]] = {"POST": "create", "PUT": "update", "PATCH": 
 PARAMETERS: Final = frozenset(
     {
         "allowWatchBookmarks",
+        "container",
         "continue",
         "dryRun",
         "fieldManager",
         "fieldSelector",
         "fieldValidation",
+        "follow",
         "force",
         "labelSelector",
         "limit",
+        "limitBytes",
+        "previous",
         "resourceVersion",
         "resourceVersionMatch",
         "sendInitialEvents",
+        "sinceSeconds",
+        "tailLines",
         "timeoutSeconds",
+        "timestamps",
         "watch",
     }
 )
-"""Query parameters of reads and writes that change nothing about what is read or written."""
+"""Query parameters of reads and writes that change nothing about what is read or written; also those of logs."""
 
 HEADERS: Final = frozenset({"accept", "content-type", "user-agent"})
 """Headers a hub sends; any other is a sign of somebody who tries something."""

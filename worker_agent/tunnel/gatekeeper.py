@@ -50,7 +50,7 @@ class Gatekeeper:
         try:
             asked = api_request.parse(request)
             rule = self._rules.allowed.rule_for(asked)
-            response = await self._carry_out(asked, rule, _clean(request))
+            response = await self._carry_out(asked, rule, _clean(asked, request))
         except Refused as refused:
             self._told(refused.reason)
             self._log(refused)
@@ -84,9 +84,9 @@ class Gatekeeper:
 
     async def _get(self, asked: ApiRequest, rule: Rule, request: Request) -> Response:
         response = await self._transport.request(request)
-        if rule.ownership is not Ownership.OURS or response.status >= 300:
+        if rule.ownership is Ownership.ANY or response.status >= 300:
             return response
-        return replace(response, stream=_whole(self._rules.read(asked, await response.read())))
+        return replace(response, stream=_whole(self._rules.read(asked, rule, await response.read())))
 
     async def _list(self, asked: ApiRequest, rule: Rule, request: Request) -> Response:
         response = await self._transport.request(request)
@@ -94,7 +94,7 @@ class Gatekeeper:
             return response
         raw = await response.read()
         try:
-            return replace(response, stream=_whole(self._rules.listed(raw)))
+            return replace(response, stream=_whole(self._rules.listed(rule, raw)))
         except msgspec.DecodeError:
             raise ConnectionError(f"{asked}: the API server's answer is not a list") from None
 
@@ -102,17 +102,17 @@ class Gatekeeper:
         response = await self._transport.request(request)
         if response.status >= 300 or not _lies_in_namespaces(rule):
             return response
-        return replace(response, stream=self._shown(response))
+        return replace(response, stream=self._shown(rule, response))
 
-    async def _shown(self, response: Response) -> AsyncGenerator[bytes, None]:
-        """The lines of a watch that may be seen, as whole lines."""
+    async def _shown(self, rule: Rule, response: Response) -> AsyncGenerator[bytes, None]:
+        """The lines of a watch as they may be seen, whole lines only."""
         rest = b""
         try:
             async for piece in response.stream:
                 *lines, rest = (rest + piece).split(b"\n")
-                shown = [line + b"\n" for line in lines if line and self._rules.shows(line)]
-                if shown:
-                    yield b"".join(shown)
+                shown = [self._rules.watched(rule, line) for line in lines if line]
+                if seen := [line for line in shown if line is not None]:
+                    yield b"\n".join([*seen, b""])
         except msgspec.DecodeError:
             raise ConnectionError("the API server's watch holds a line that is no event") from None
         finally:
@@ -150,9 +150,10 @@ def _lies_in_namespaces(rule: Rule) -> bool:
     return rule.namespaced or (not rule.group and rule.resource == "namespaces")
 
 
-def _clean(request: Request) -> Request:
+def _clean(asked: ApiRequest, request: Request) -> Request:
     """As it goes to the API server: our own headers, and of the hub's the content type alone."""
-    headers = {"accept": objects.JSON, "user-agent": USER_AGENT}
+    accept = f"{objects.JSON}, */*" if asked.subresource else objects.JSON  # logs are text
+    headers = {"accept": accept, "user-agent": USER_AGENT}
     given = {name.lower(): value for name, value in request.headers.items()}
     if request.body and "content-type" in given:
         headers["content-type"] = given["content-type"]

@@ -1,5 +1,6 @@
 """The few requests an agent makes to its hub: the authority, a certificate, the WebSockets of a link."""
 
+import asyncio
 import ssl
 from typing import Any, Final, TypeVar
 
@@ -65,14 +66,15 @@ class HubApi:
             protocol.CLUSTER_HEADER: cluster_uid,
         }
         try:
-            socket = await self._open().ws_connect(
-                self._address + protocol.TUNNEL_PATH,
-                headers=headers,
-                max_msg_size=LARGEST_MESSAGE,
-                compress=0,
-                ssl=self._context,
-                proxy=self._proxy,
-            )
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                socket = await self._open().ws_connect(
+                    self._address + protocol.TUNNEL_PATH,
+                    headers=headers,
+                    max_msg_size=LARGEST_MESSAGE,
+                    compress=0,
+                    ssl=self._context,
+                    proxy=self._proxy,
+                )
         except aiohttp.WSServerHandshakeError as error:
             told = error.headers.get(protocol.PROBLEM_HEADER) if error.headers is not None else None
             raise HubRefused(error.status, told or f"HTTP {error.status}") from None

@@ -66,8 +66,9 @@ async def join(
     if found is not None and found.certificate and not replace:
         return await _member(store, found, invitation, now)
     uid = await cluster_uid(client)
-    pending = await _pending(client, namespace, invitation, found)
-    async with HubApi(invitation.hubs[0], tls.client(pending.authority)) as hub:
+    address, pem = await _authority(invitation)
+    pending = await _pending(client, namespace, invitation, found, pem)
+    async with HubApi(address, tls.client(pem)) as hub:
         application = Application(
             invitation.agent, authority.request_for(pending.key, invitation.agent).decode(), uid, invitation.token
         )
@@ -97,9 +98,10 @@ async def _member(store: IdentityStore, found: Identity, invitation: Invitation,
     return Joined(found, anew=False)
 
 
-async def _pending(client: Client, namespace: str, invitation: Invitation, found: Identity | None) -> Identity:
-    """The key that will be certified, stored before anybody is asked; the authority is checked against the pin."""
-    pem = await _authority(invitation)
+async def _pending(
+    client: Client, namespace: str, invitation: Invitation, found: Identity | None, pem: bytes
+) -> Identity:
+    """The key that will be certified, stored before anybody is asked."""
     if found is not None and not found.certificate and found.token_id == invitation.token_id:
         return Identity(found.agent, invitation.hubs, pem, found.key)
     key, _ = authority.request(invitation.agent)
@@ -110,18 +112,25 @@ async def _pending(client: Client, namespace: str, invitation: Invitation, found
     return pending
 
 
-async def _authority(invitation: Invitation) -> bytes:
-    async with HubApi(invitation.hubs[0], tls.unverified()) as hub:
+async def _authority(invitation: Invitation) -> tuple[str, bytes]:
+    """The first address that answers, and its authority, checked against the pin."""
+    failures: list[str] = []
+    for address in invitation.hubs:
         try:
-            pem = await hub.authority()
+            async with HubApi(address, tls.unverified()) as hub:
+                pem = await hub.authority()
         except HubRefused as refused:
             raise JoinError(str(refused)) from None
-    if not _pinned(pem, invitation.pin):
-        raise JoinError(
-            f"{invitation.hubs[0]}: its authority is not the one of the join command: somebody stands in between, or"
-            " the command is of another hub; the token was not sent"
-        )
-    return pem
+        except ConnectionError as error:
+            failures.append(str(error))
+            continue
+        if not _pinned(pem, invitation.pin):
+            raise JoinError(
+                f"{address}: its authority is not the one of the join command: somebody stands in between, or the"
+                " command is of another hub; the token was not sent"
+            )
+        return address, pem
+    raise ConnectionError("; ".join(failures))
 
 
 def _pinned(pem: bytes, pin: str) -> bool:

@@ -12,7 +12,8 @@ from worker_agent.api import names
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key, ObjectMeta, View
 from worker_agent.kube.transport import Request
-from worker_agent.tunnel.allow_list import AllowList
+from worker_agent.tunnel import redaction
+from worker_agent.tunnel.allow_list import AllowList, Ownership, Rule
 from worker_agent.tunnel.api_request import ApiRequest, Refused
 
 JSON: Final = "application/json"
@@ -36,7 +37,7 @@ class _List(msgspec.Struct):
 
 class _WatchEvent(msgspec.Struct):
     type: str = ""
-    object: Head = msgspec.field(default_factory=Head)
+    object: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 _decode_head = msgspec.json.Decoder(Head).decode
@@ -105,9 +106,11 @@ class ObjectRules:
         self._check_new(asked, body)
         return _with_body(request, body)
 
-    def read(self, asked: ApiRequest, raw: bytes) -> bytes:
-        """One object that was read, if it is ours. Raises Refused."""
+    def read(self, asked: ApiRequest, rule: Rule, raw: bytes) -> bytes:
+        """One object that was read, as the hub may see it. Raises Refused."""
         try:
+            if rule.ownership is Ownership.WRITES_OURS:
+                return self.shown(rule, raw) or b"{}"
             ours = self.is_ours(head(raw))
         except msgspec.DecodeError:
             ours = False
@@ -115,23 +118,36 @@ class ObjectRules:
             raise Refused("origin", f"{asked}: the object does not belong to this federation")
         return raw
 
-    def listed(self, raw: bytes) -> bytes:
-        """A list without the objects of namespaces that are not open. Raises msgspec.DecodeError."""
-        page = _decode_list(raw)
-        items = page.items or []
-        kept = [item for item in items if self._open(head(bytes(item)))]
-        if len(kept) == len(items):
+    def shown(self, rule: Rule, raw: bytes) -> bytes | None:
+        """An object that was read, as the hub may see it under ``rule``; None where it may not see it at all.
+
+        Raises msgspec.DecodeError.
+        """
+        found = head(raw)
+        if not self.allowed.allows_namespace(found.metadata.namespace or found.metadata.name):
+            return None
+        if rule.ownership is not Ownership.WRITES_OURS or self.is_ours(found):
             return raw
-        page.items = kept
+        return msgspec.json.encode(redaction.workload(msgspec.json.decode(raw)))
+
+    def listed(self, rule: Rule, raw: bytes) -> bytes:
+        """A list as the hub may see it. Raises msgspec.DecodeError."""
+        page = _decode_list(raw)
+        shown = [self.shown(rule, bytes(item)) for item in page.items or ()]
+        page.items = [msgspec.Raw(item) for item in shown if item is not None]
         return msgspec.json.encode(page)
 
-    def shows(self, line: bytes) -> bool:
-        """Whether a line of a watch may be seen. Raises msgspec.DecodeError."""
+    def watched(self, rule: Rule, line: bytes) -> bytes | None:
+        """A line of a watch as the hub may see it, None where it may not. Raises msgspec.DecodeError."""
         event = _decode_event(line)
-        return event.type in ("BOOKMARK", "ERROR") or self._open(event.object)
-
-    def _open(self, found: Head) -> bool:
-        return self.allowed.allows_namespace(found.metadata.namespace or found.metadata.name)
+        if event.type in ("BOOKMARK", "ERROR"):
+            return line
+        raw = bytes(event.object)
+        shown = self.shown(rule, raw)
+        if shown is None or shown is raw:
+            return line if shown is raw else None
+        event.object = msgspec.Raw(shown)
+        return msgspec.json.encode(event)
 
     def _check_new(self, asked: ApiRequest, body: Document) -> None:
         metadata = _metadata(asked, body)

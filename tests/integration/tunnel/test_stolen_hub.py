@@ -43,6 +43,14 @@ def local_job(name: str, labels: Document | None = None) -> Document:
     return made
 
 
+def queued_here() -> Document:
+    """A job of the worker's own user, in a queue of the worker, with a secret in its environment."""
+    made = job("queued-here")
+    made["spec"].pop("managedBy")
+    made["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "PASSWORD", "value": MARK}]
+    return made
+
+
 @asynccontextmanager
 async def stolen() -> AsyncIterator[DialledFederation]:
     """A worker with a secret and work of its own, linked to the hub."""
@@ -54,7 +62,7 @@ async def stolen() -> AsyncIterator[DialledFederation]:
             metadata = {"name": "credentials", "namespace": namespace}
             await east.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": {"key": MARK}})
         await east.create(local_job("local"))
-        await east.create(job("train") | {"metadata": {**job("train")["metadata"], "name": "queued-here"}})
+        await east.create(queued_here())
         yield world
 
 
@@ -247,12 +255,16 @@ async def test_lists_and_watches_show_no_closed_namespace(collection):
             "spec": {"podSets": [{"name": "main", "count": 1, "template": hidden["spec"]["template"]}]},
         }
         await world.workers["east"].create(workload)
+        await until(lambda: world.workers["east"].all(resource_type.WORKLOADS), "the local job is queued")
         tunnel = world.hub.door.transport("east")
         listed = await (await tunnel.request(get(collection, ("limit", "500")))).read()
         assert b'"kube-system"' not in listed
+        assert MARK.encode() not in listed
         assert b'"ns"' in listed
         watch = await tunnel.request(get(collection, ("watch", "true"), ("timeoutSeconds", "1")))
-        assert b'"kube-system"' not in await watch.read()
+        seen = await watch.read()
+        assert b'"kube-system"' not in seen
+        assert MARK.encode() not in seen
 
 
 async def test_refusals_are_counted_and_say_what_is_not_allowed():
