@@ -12,6 +12,7 @@ import msgspec
 
 from hub.local.apiserver import failure, pod_strategy, webhook_rules
 from hub.local.apiserver.call import Call
+from hub.local.apiserver.identity import user_info
 from hub.local.apiserver.metadata import new_uid
 from hub.local.apiserver.resources import MUTATING, NAMESPACES, PODS, VALIDATING, Resource
 from hub.local.apiserver.schema import json_patch
@@ -164,7 +165,7 @@ def _review(call: Call, change: Admission, seen: Resource, uid: str) -> Document
         "name": change.name,
         "namespace": namespace,
         "operation": change.operation,
-        "userInfo": {"username": identity.user, "groups": list(identity.groups)},
+        "userInfo": user_info(identity),
         "object": shown(change.document),
         "oldObject": shown(change.old),
         "dryRun": change.dry_run,
@@ -172,8 +173,6 @@ def _review(call: Call, change: Admission, seen: Resource, uid: str) -> Document
     }
     if call.target.subresource:
         request["subResource"] = request["requestSubResource"] = call.target.subresource
-    if identity.uid:
-        request["userInfo"]["uid"] = identity.uid
     request = {name: value for name, value in request.items() if value or name not in ("name", "namespace")}
     return {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
 

@@ -7,6 +7,8 @@ each step gives the commits to persist and to tell watches about.
 from collections.abc import Callable
 from datetime import datetime
 
+import msgspec
+
 from hub.local.apiserver import (
     creation,
     deletion,
@@ -23,7 +25,7 @@ from hub.local.apiserver import (
     watching,
     yaml_text,
 )
-from hub.local.apiserver.answer import JSON, YAML, Answer, accepted_form, failed, json_answer, wants_yaml
+from hub.local.apiserver.answer import JSON, YAML, Answer, accepted_form, failed, wants_yaml
 from hub.local.apiserver.authentication import Authenticator
 from hub.local.apiserver.call import Call, Steps
 from hub.local.apiserver.failure import Failure
@@ -91,7 +93,7 @@ class Core:
         if target is None:
             return self._other(request)
         why = unsupported.subresource(target.resource.plural, target.subresource) if target.subresource else None
-        if why is not None:
+        if why is not None and not pod_actions.has_no_logs(state, target):
             raise failure.not_implemented(why)
         form = accepted_form(request.headers.get("accept", ""), query, collection=not target.name)
         who = impersonated(identity, request.headers)
@@ -122,7 +124,7 @@ class Core:
         if why is not None:
             raise failure.not_implemented(why)
         if parts[:1] == ["version"]:
-            return json_answer(VERSION)
+            return Answer(200, msgspec.json.format(msgspec.json.encode(VERSION), indent=2))
         if parts and parts[0] in _HEALTH:
             return Answer(200, b"ok", content_type="text/plain; charset=utf-8")
         accept = request.headers.get("accept", "")
@@ -147,6 +149,8 @@ def _read(call: Call) -> Answer:
 
 def _read_subresource(call: Call) -> Answer:
     name = call.target.subresource
+    if name == "log":
+        return pod_actions.no_logs(call)
     if name not in call.resource.subresources:
         raise _no_subresource(call.target)
     if name == "scale":

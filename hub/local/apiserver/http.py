@@ -2,13 +2,16 @@
 
 import asyncio
 import gzip
+import hashlib
 import ssl
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
+from weakref import WeakKeyDictionary
 
 from aiohttp import web
 
@@ -34,6 +37,8 @@ class HttpFront:
         self._server = server
         self._runner = web.ServerRunner(web.Server(self._handle, access_log=None), shutdown_timeout=_GRACE_SECONDS)
         self.port = 0
+        self._by_certificate: WeakKeyDictionary[Any, Identity | None] = WeakKeyDictionary()
+        """By connection: a certificate is read once."""
 
     async def start(self, host: str, port: int, certificate: KeyPair, client_ca: bytes) -> None:
         """Raises OSError when the address is taken."""
@@ -65,11 +70,18 @@ class HttpFront:
 
     def _identity(self, incoming: web.BaseRequest) -> Identity | None:
         authorization = incoming.headers.get("Authorization", "")
-        subject = None
-        if not authorization:
-            certificate: Any = incoming.get_extra_info("peercert")
-            subject = certificate.get("subject") if certificate else None
-        return self._server.core.authenticator.request(authorization, subject)
+        authenticator = self._server.core.authenticator
+        connection: Any = incoming.get_extra_info("ssl_object") if not authorization else None
+        if connection is None:
+            return authenticator.request(authorization, None)
+        if connection not in self._by_certificate:
+            certificate = connection.getpeercert()
+            identity = authenticator.request("", certificate.get("subject") if certificate else None)
+            if identity is not None:
+                digest = hashlib.sha256(connection.getpeercert(True)).hexdigest()
+                identity = replace(identity, credential=f"X509SHA256={digest}")
+            self._by_certificate[connection] = identity
+        return self._by_certificate[connection]
 
     async def _stream(self, incoming: web.BaseRequest, answer: Answer, watch: Watch) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
@@ -121,7 +133,8 @@ def _response(incoming: web.BaseRequest, answer: Answer) -> web.Response:
     body = answer.body
     response = web.Response(status=answer.status)
     headers = response.headers
-    headers["Content-Type"] = answer.content_type
+    if answer.content_type:
+        headers["Content-Type"] = answer.content_type
     headers["Cache-Control"] = "no-cache, private"
     for name, value in answer.headers:
         headers.add(name, value)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from worker_agent.api.document import Document
+
 AUTHENTICATED = "system:authenticated"
 MASTERS = "system:masters"
 
@@ -14,6 +16,8 @@ class Identity:
     user: str
     groups: tuple[str, ...] = (AUTHENTICATED,)
     uid: str = ""
+    credential: str = ""
+    """What was shown, for audits: ``X509SHA256=`` and the digest of a client certificate."""
 
 
 ADMIN = Identity("kubernetes-admin", (MASTERS, AUTHENTICATED))
@@ -32,3 +36,13 @@ def impersonated(identity: Identity, headers: Mapping[str, str]) -> Identity:
 def member(user: str, groups: tuple[str, ...] = (), uid: str = "") -> Identity:
     """An identity with the group of all who were recognised added."""
     return Identity(user, groups if AUTHENTICATED in groups else (*groups, AUTHENTICATED), uid)
+
+
+def user_info(identity: Identity) -> Document:
+    """A ``UserInfo`` of the authentication API."""
+    info: Document = {"username": identity.user, "groups": list(identity.groups)}
+    if identity.uid:
+        info["uid"] = identity.uid
+    if identity.credential:
+        info["extra"] = {"authentication.kubernetes.io/credential-id": [identity.credential]}
+    return info

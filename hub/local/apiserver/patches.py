@@ -9,7 +9,7 @@ from hub.local.apiserver import body, creation, failure, request_path, updates, 
 from hub.local.apiserver.call import Call, Steps
 from hub.local.apiserver.metadata import check_place, place
 from hub.local.apiserver.schema import json_merge, json_patch
-from hub.local.apiserver.schema.field_errors import FieldError, forbidden, invalid
+from hub.local.apiserver.schema.field_errors import FieldError, forbidden, go_json, invalid
 from hub.local.apiserver.schema.go_decoding import DecodeError
 from hub.local.apiserver.schema.patch_error import PatchError
 from hub.local.apiserver.schema.server_side_apply import ApplyConflict, ApplyError
@@ -93,17 +93,16 @@ def _conformed(call: Call, patched: Document, old: Document) -> Document:
         patched.setdefault(name, old[name])
     if patched["kind"] != old["kind"] or patched["apiVersion"] != old["apiVersion"]:
         why = f"{patched['apiVersion']}, Kind={patched['kind']} is not {resource.api_version}, Kind={resource.kind}"
-        raise failure.invalid("", "", "", [invalid("patch", encode(patched).decode(), why)])
+        raise failure.invalid("", "", "", [invalid("patch", _shown(call, patched), why)])
     try:
         pruned, complaints = body.strict_complaints(call, patched)
     except DecodeError as problem:
-        text = encode(patched).decode()
-        raise failure.invalid("", "", "", [invalid("patch", text, str(problem))]) from None
+        raise failure.invalid("", "", "", [invalid("patch", _shown(call, patched), str(problem))]) from None
     if complaints:
         chosen = body.directive(call)
         if chosen == "Strict":
             text = f"strict decoding error: {', '.join(complaints)}"
-            raise failure.invalid("", "", "", [invalid("patch", encode(patched).decode(), text)])
+            raise failure.invalid("", "", "", [invalid("patch", _shown(call, patched), text)])
         if chosen == "Warn":
             for complaint in complaints:
                 call.warn(complaint)
@@ -112,6 +111,11 @@ def _conformed(call: Call, patched: Document, old: Document) -> Document:
     _check_name(call, document)
     place(call, document)
     return document
+
+
+def _shown(call: Call, patched: Document) -> str:
+    """Custom resources are maps to the real server, whose fields it sorts."""
+    return go_json(patched) if call.resource.custom else encode(patched).decode()
 
 
 def _check_name(call: Call, document: Document) -> None:

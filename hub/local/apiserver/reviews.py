@@ -7,7 +7,7 @@ from hub.local.apiserver import body, write_options
 from hub.local.apiserver.answer import Answer, json_answer
 from hub.local.apiserver.authentication import Authenticator
 from hub.local.apiserver.call import Call
-from hub.local.apiserver.identity import Identity
+from hub.local.apiserver.identity import user_info
 from hub.local.apiserver.metadata import timestamp
 from worker_agent.api.document import Document
 
@@ -54,10 +54,3 @@ def _token_status(document: Document, authenticator: Authenticator) -> Document:
     if audiences:
         status["audiences"] = audiences
     return status
-
-
-def user_info(identity: Identity) -> Document:
-    info: Document = {"username": identity.user, "groups": list(identity.groups)}
-    if identity.uid:
-        info["uid"] = identity.uid
-    return info

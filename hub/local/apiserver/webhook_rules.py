@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hub.local.apiserver import failure
 from hub.local.apiserver.call import Call
 from hub.local.apiserver.cel_engine import cel
+from hub.local.apiserver.identity import user_info
 from hub.local.apiserver.resources import NAMESPACES, Resource
 from hub.local.apiserver.store import State
 from hub.local.apiserver.webhooks import WebhookCall
@@ -188,7 +189,7 @@ def _conditions_hold(call: Call, change: Admission, hook: Hook) -> bool:
                 "version": call.resource.version,
                 "resource": call.resource.plural,
             },
-            "userInfo": {"username": call.identity.user, "groups": list(call.identity.groups)},
+            "userInfo": user_info(call.identity),
         },
     }
     faults = []

@@ -111,5 +111,7 @@ def test_raw(kubectl: Kubectl) -> None:
 
 
 def test_logs_say_why_there_are_none(kubectl: Kubectl) -> None:
-    kubectl("run", "p", "--image=busybox")
+    kubectl("run", "waits", "--image=busybox")
+    assert kubectl("logs", "waits") == ""
+    kubectl("run", "p", "--image=busybox", "--overrides", json.dumps({"spec": {"nodeName": "n"}}))
     assert "simulated pods run nothing" in kubectl.fails("logs", "p")

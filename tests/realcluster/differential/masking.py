@@ -22,6 +22,7 @@ AGE = re.compile(r"^(\d+[smhdy])+$|^<unknown>$|^<invalid>$")
 OLD = re.compile(r'(too (?:old|large) resource version): \d+( \(\d+\))?|(resourceVersion|resource version):?\s?"?\d+"?')
 RANDOM = re.compile(r"(?<=[-_])[bcdfghjklmnpqrstvwxz2456789]{5}\b")
 """What generateName adds: five characters of an alphabet without vowels."""
+DIGEST = re.compile(r"X509SHA256=[0-9a-f]{64}")
 ADDRESS = re.compile(r"\b10\.96\.\d+\.\d+\b|\b127\.0\.0\.1:\d+")
 
 
@@ -65,7 +66,7 @@ class Masks:
         return masked
 
     def _text(self, text: str) -> str:
-        text = UID.sub("<uid>", TIME.sub("<time>", text))
+        text = UID.sub("<uid>", TIME.sub("<time>", DIGEST.sub("<digest>", text)))
         text = RANDOM.sub("<random>", ADDRESS.sub("<address>", text))
         text = DIFF.sub("", DUMP.sub(r"Invalid value: \1<object>\1: ", RECORD.sub("<version>", text)))
         return OLD.sub(lambda found: (found[1] or found[3]) + " <version>", text)

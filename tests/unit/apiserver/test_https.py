@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import re
 import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -58,7 +59,10 @@ async def test_token(session: aiohttp.ClientSession) -> None:
 async def test_client_certificate(server: RunningServer) -> None:
     connector = aiohttp.TCPConnector(ssl=trusting(server, "alice"))
     async with aiohttp.ClientSession(server.url, connector=connector) as session:
-        assert await whoami(session) == {"username": "alice", "groups": ["team-a", "system:authenticated"]}
+        found = await whoami(session)
+    assert (found["username"], found["groups"]) == ("alice", ["team-a", "system:authenticated"])
+    (credential,) = found["extra"]["authentication.kubernetes.io/credential-id"]
+    assert re.fullmatch("X509SHA256=[0-9a-f]{64}", credential)
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic c2VjcmV0"}])

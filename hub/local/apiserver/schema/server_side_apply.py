@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from hub.local.apiserver.schema import field_set, managed_fields, typed_check, typed_comparison, typed_values
+from hub.local.apiserver.schema.field_errors import go_json
 from hub.local.apiserver.schema.field_set import FieldSet
 from hub.local.apiserver.schema.managed_fields import APPLY, UPDATE, ManagerKey, Managers, Owned
 from hub.local.apiserver.schema.node import Node
@@ -250,10 +251,12 @@ def _with_last_applied(merged: Document, applied: Document) -> Document:
     annotations = metadata.get("annotations") or {}
     if not annotations.get(LAST_APPLIED):
         return merged
+    source = applied
     own = applied.get("metadata") or {}
-    cleaned = {key: value for key, value in (own.get("annotations") or {}).items() if key != LAST_APPLIED}
-    source = {**applied, "metadata": {**own, "annotations": cleaned}}
-    text = msgspec.json.encode(source, order="deterministic").decode() + "\n"
+    if own.get("annotations") is not None:
+        cleaned = {key: value for key, value in own["annotations"].items() if key != LAST_APPLIED}
+        source = {**applied, "metadata": {**own, "annotations": cleaned}}
+    text = go_json(source) + "\n"
     return {**merged, "metadata": {**metadata, "annotations": {**annotations, LAST_APPLIED: text}}}
 
 
