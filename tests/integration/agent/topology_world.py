@@ -151,7 +151,7 @@ def _living(pods: list[Document], job: str) -> list[Document]:
     return [
         pod
         for pod in pods
-        if pod["metadata"]["labels"].get("job-name") == job
+        if pod["metadata"].get("labels", {}).get("job-name") == job
         and pod["status"].get("phase") == "Running"
         and not pod["metadata"].get("deletionTimestamp")
     ]
