@@ -161,5 +161,5 @@ def test_unknown_resource_of_a_served_version_is_a_status(world: World) -> None:
 
 
 def test_what_is_unsupported_says_so(world: World) -> None:
-    reply = world.get(f"{PODS}/p/log")
+    reply = world.get(f"{PODS}/p/exec")
     assert (reply.status, reply.document["reason"]) == (501, "NotImplemented")
