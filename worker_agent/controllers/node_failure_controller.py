@@ -89,9 +89,9 @@ class NodeFailureController:
                 self.controller.enqueue(pinned, POD_BATCH_SECONDS)
 
     async def _reconcile(self, name: str) -> float | None:
-        view = self._view(name)
-        if not view.workloads:
+        if not self._workloads.by_index(NODE_INDEX, name) and not self._pods.any_on(name):
             return None
+        view = self._view(name)
         now = self._clock.now()
         decision = node_failures.decide(view, self._rules, now)
         after = await self._applier.apply(pod_writes.of_failures(decision, view.workloads, now))

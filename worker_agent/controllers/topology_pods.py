@@ -55,6 +55,9 @@ class TopologyPods:
         namespace = workload["metadata"].get("namespace", "")
         return list(self._newest(WORKLOAD_INDEX, f"{namespace}/{ungating.slice_name(workload)}"))
 
+    def any_on(self, node: str) -> bool:
+        return bool(self.informer.by_index(NODE_INDEX, node))
+
     def on(self, node: str) -> list[Document]:
         return list(self._newest(NODE_INDEX, node))
 

@@ -1,5 +1,7 @@
 """Which gated pod goes to which domain (spec/tas 17 and 21.10)."""
 
+from time import process_time
+
 import pytest
 
 from tests.unit.tas.small_topology import H, assignment
@@ -98,3 +100,13 @@ def test_not_before_admission() -> None:
     job = workload("n1:1", 1)
     job["status"]["conditions"] = []
     assert not ungating.decide(job, [pod("a")])
+
+
+def test_thousands_of_pods_are_placed_at_once() -> None:
+    """Without ranks, beside pods that run: what a failed node leaves of a big job."""
+    hosts = [f"n{number:04}" for number in range(3000)]
+    running = [pod(f"r{number}", on=host) for number, host in enumerate(hosts[:-2])]
+    job = workload(" ".join(f"{host}:1" for host in hosts), len(hosts))
+    began = process_time()
+    assert decided(job, *running, pod("w0"), pod("w1"), pod("w2")) == {"w0": "n2998", "w1": "n2999"}
+    assert process_time() - began < 2.0

@@ -3,8 +3,10 @@
 By rank where every pod of the pod set tells a usable one, else domain by domain in the order of the pods.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from worker_agent.api import names
 from worker_agent.api.document import Document, get
@@ -176,17 +178,22 @@ def _number(text: str | None) -> int | None:
 
 
 def _runs_in(pod: Document, place: TopologyAssignment, domain: Domain) -> bool:
+    return _selected(pod, place) == domain.values
+
+
+def _selected(pod: Document, place: TopologyAssignment) -> tuple[str | None, ...]:
+    """What the pod's node selector says of each level."""
     selector = get(pod, "spec.nodeSelector", {}) or {}
-    return all(selector.get(level) == value for level, value in zip(place.levels, domain.values, strict=True))
+    return tuple(selector.get(level) for level in place.levels)
 
 
 # -- in order --------------------------------------------------------------------------------------------------------
 
 
 def _greedily(place: TopologyAssignment, pods: Sequence[Document]) -> Iterable[tuple[Document, Domain]]:
-    waiting = [pod for pod in pods if is_gated(pod)]
-    running = [pod for pod in pods if not is_gated(pod)]
+    waiting = iter([pod for pod in pods if is_gated(pod)])
+    running = Counter(_selected(pod, place) for pod in pods if not is_gated(pod))
     for domain in place.domains:
-        free = domain.pods - sum(_runs_in(pod, place, domain) for pod in running)
-        for _ in range(min(max(0, free), len(waiting))):
-            yield waiting.pop(0), domain
+        free = max(0, domain.pods - running[domain.values])
+        for pod in islice(waiting, free):
+            yield pod, domain
