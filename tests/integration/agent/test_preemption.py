@@ -122,4 +122,7 @@ async def seconds_until_urgent_jobs_are_done(classes, **spec):
 async def test_priority_and_preemption_pay():
     in_order = await seconds_until_urgent_jobs_are_done({}, queueingStrategy="StrictFIFO")
     urgent = await seconds_until_urgent_jobs_are_done({"kueue.x-k8s.io/priority-class": "high"}, **PREEMPTING)
+    print(
+        f"urgent jobs done after {urgent:.0f} s, in arrival order after {in_order:.0f} s: {1 - urgent / in_order:.0%}"
+    )
     assert urgent < 0.85 * in_order

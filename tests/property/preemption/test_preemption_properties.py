@@ -5,8 +5,10 @@ from hypothesis import strategies as st
 
 from tests.builders import workload
 from tests.conformance import engine_objects
+from tests.engine_world import is_true
 from tests.property.preemption.scenarios import QUEUES, History, histories, play, release, world
 from worker_agent.api import timestamps
+from worker_agent.api.meta import Key
 from worker_agent.api.workload import Workload
 from worker_agent.engine import hierarchy, quota, workload_info
 from worker_agent.engine.conditions import Phase
@@ -141,12 +143,39 @@ def test_the_same_history_gives_the_same_plans(history: History) -> None:
 
 
 @EXAMPLES
+@given(histories(), st.sampled_from(QUEUES), st.integers(1, 9), st.integers(2, 5))
+def test_preemption_lets_the_preemptor_in(history: History, name: str, cpu: int, priority: int) -> None:
+    """Alone in the queues: it evicts once, nothing more while its victims stop, and is admitted when they have."""
+    made = world(history)
+    for step in history[2]:
+        play(made, step)
+    release(made)
+    for key, document in made.workloads():
+        if not is_true(document, "QuotaReserved"):
+            made.delete("Workload", key)
+    made.put(workload("new", queue=name, cpu=cpu, priority=priority))
+    made.advance(1)
+    plan = made.cycle()
+    if plan is None or not plan.preemptions:
+        return
+    assert not plan.admissions
+    again = made.cycle()
+    assert again is None or not (again.preemptions or again.admissions)
+    stopped = release(made)
+    assert sorted(stopped) == sorted(step.key.name for step in plan.preemptions)
+    for victim in stopped:
+        made.delete("Workload", Key("ns", victim))
+    made.advance(1)
+    assert [step.key.name for step in made.cycle().admissions] == ["new"]
+
+
+@EXAMPLES
 @given(histories())
 def test_preemption_comes_to_an_end(history: History) -> None:
     """Without newcomers, evictions and cycles settle: no two workloads throw each other out for ever.
 
-    Classical preemption only. With fair sharing the recorded algorithm itself can alternate: the victim may win the
-    tournament of the next cycle against the workload that evicted it.
+    Classical preemption only: with fair sharing Kueue's own algorithm can alternate, where exactly says
+    ``tests/unit/cases/test_turns_and_shares.py`` (TestVictimThatComesBack).
     """
     made = world(history)
     assume(not made.state.policy.fair_sharing)

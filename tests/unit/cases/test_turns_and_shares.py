@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.builders import cohort, workload
+from tests.builders import cohort, pod_set, workload
 from tests.unit.engine_preemption.cases import FAIR, coming, queue, running, victims, world
 from worker_agent.api.meta import Key
 
@@ -13,6 +13,11 @@ RECLAIMED = "InCohortReclamation"
 def reserved(made, name):
     row = made.state.rows.get(Key("ns", name))
     return row is not None and row.reserved_in != ""
+
+
+def victims_of(made):
+    """Of the last cycle."""
+    return [step.key.name for step in made.plan.preemptions] if made.plan else []
 
 
 def release(made):
@@ -150,3 +155,41 @@ class TestB58TurnOfAPreemptorIsKept:
         made.cycle()
         assert reserved(made, "p")
         assert reserved(made, "h")
+
+
+class TestVictimThatComesBack:
+    """Fair sharing decides twice, by two measures, and they may differ: Kueue 0.20 does so, and we decide alike.
+
+    A workload that may come with fewer pods takes lent quota back for as many as its nominal quota holds: no share is
+    asked. When its victims have stopped, it fits with more pods than that, by borrowing; with these it stands in the
+    tournament, has the higher share there, and the victim is admitted first. Then it takes the quota back again.
+    Every other way that we know of ends: without ``minCount`` what was taken back is what is asked for.
+    """
+
+    def contended(self, least):
+        cohorts = cohort("c", {"default": {"cpu": 2}})
+        made = world(
+            cohorts,
+            queue("owner", 4, **ANY),
+            queue("guest", 0, fairSharing={"weight": "4"}),
+            running("v", "guest", cpu=3),
+            policy=FAIR,
+        )
+        made.put(workload("p", pod_set(count=3, min_count=least, requests={"cpu": 2}), queue="owner"))
+        return made
+
+    def rounds(self, made):
+        for _ in range(3):
+            made.cycle()
+            yield reserved(made, "p"), victims_of(made)
+            release(made)
+            made.advance(1)
+            made.cycle()
+            yield reserved(made, "p"), victims_of(made)
+
+    def test_fewer_pods_within_nominal_take_back_what_more_pods_then_lose(self):
+        assert list(self.rounds(self.contended(2))) == [(False, ["v"]), (False, [])] * 3
+
+    def test_whole_workloads_do_not_alternate(self):
+        made = self.contended(None)
+        assert not any(chosen for _, chosen in self.rounds(made))
