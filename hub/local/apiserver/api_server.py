@@ -10,6 +10,7 @@ from typing import Protocol
 
 from hub.local.apiserver import failure
 from hub.local.apiserver.answer import Answer, failed
+from hub.local.apiserver.call import Steps
 from hub.local.apiserver.core import Core
 from hub.local.apiserver.garbage import COLLECTOR, Cleaner
 from hub.local.apiserver.identity import Identity
@@ -96,7 +97,10 @@ class ApiServer:
         return failed(failure.internal(why))
 
     async def _carry(self, request: Request, identity: Identity) -> Answer:
-        steps = self.core.handle(request, identity, self.clock.now())
+        return await self._carried(self.core.handle(request, identity, self.clock.now()))
+
+    async def _carried(self, steps: Steps) -> Answer:
+        """What the steps come to, with the webhooks asked that they want asked."""
         try:
             call = next(steps)
             while True:
@@ -182,6 +186,8 @@ class ApiServer:
         end = loop.time() + seconds
         bookmark = loop.time() + _BOOKMARK_SECONDS if watch.bookmarks else end
         while True:
+            if watch.converts:
+                await self._carried(watch.unconverted())
             frames = watch.read(self.clock.now(), None if self._log is None else self._durable)
             if frames:
                 yield b"".join(frames)

@@ -30,6 +30,8 @@ class Call:
     now: datetime
     form: Form
     warnings: list[str] = field(default_factory=list)
+    kept: Document | None = None
+    """What is about to be stored, where that is another version than the call's."""
 
     @property
     def resource(self) -> Resource:
@@ -48,7 +50,7 @@ class Call:
 def document_of(resource: Resource, stored: Stored) -> Document:
     """The object as this version shows it; a fresh document."""
     document: Document = {"kind": resource.kind, "apiVersion": resource.api_version}
-    document.update(stored.document())
+    document.update(stored.document(resource.version))
     return event_versions.shown(resource, document)
 
 
@@ -56,4 +58,4 @@ def bytes_of(resource: Resource, stored: Stored) -> bytes:
     """The same, encoded; a splice of bytes except for events of the group they are not kept in."""
     if event_versions.differs(resource):
         return encode(document_of(resource, stored))
-    return resource.head + stored.body
+    return resource.head + stored.seen(resource.version)

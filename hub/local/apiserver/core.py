@@ -101,7 +101,7 @@ class Core:
         if call.resource.deprecation:
             call.warn(call.resource.deprecation)
         if target.verb in ("get", "list", "watch"):
-            return _read(call)
+            return (yield from _read(call))
         if target.resource.verbs == ("create",):
             return self._review(call)
         return (yield from _write(call))
@@ -136,7 +136,7 @@ class Core:
         return found
 
 
-def _read(call: Call) -> Answer:
+def _read(call: Call) -> Steps:
     target = call.target
     if target.verb not in target.resource.verbs:
         raise failure.method_not_allowed()
@@ -147,7 +147,7 @@ def _read(call: Call) -> Answer:
     return reading.get(call) if target.name else reading.list_objects(call)
 
 
-def _read_subresource(call: Call) -> Answer:
+def _read_subresource(call: Call) -> Steps:
     name = call.target.subresource
     if name == "log":
         return pod_actions.no_logs(call)

@@ -6,6 +6,7 @@ The real server does this in controllers moments later; here it happens within t
 from collections.abc import Iterator
 from datetime import datetime
 
+from hub.local.apiserver import conversion
 from hub.local.apiserver.metadata import timestamp
 from hub.local.apiserver.resources import CRDS, Resource
 from hub.local.apiserver.schemas import GVK, Schemas
@@ -21,7 +22,7 @@ _VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "updat
 """In the order the real server lists them for custom kinds."""
 
 
-def resources_of(crd: Document) -> Iterator[Resource]:
+def resources_of(crd: Document, translated: bool = False) -> Iterator[Resource]:
     """The served versions, the storage version first so that its shape decides."""
     spec = crd["spec"]
     names = spec["names"]
@@ -49,6 +50,7 @@ def resources_of(crd: Document) -> Iterator[Resource]:
             returns_deleted=False,
             deprecation=_deprecation(spec, version),
             scale_paths=_scale_paths(subresources.get("scale") or {}),
+            translated=translated,
         )
 
 
@@ -69,19 +71,26 @@ def serve(state: State, schemas: Schemas, crd: Document) -> None:
     """Bring the table of resources in line with a CRD."""
     unserve_store(state, crd)
     schemas.add_crd(crd)
-    for resource in resources_of(crd):
+    store = store_of(crd)
+    how = conversion.renew(state, store, conversion.Conversion.of_crd(crd))
+    for resource in resources_of(crd, how.translates):
         state.resources.add(resource)
 
 
+def store_of(crd: Document) -> str:
+    """The collection of a definition's objects."""
+    return f"{crd['spec']['group']}/{crd['spec']['names']['plural']}"
+
+
 def unserve_store(state: State, crd: Document) -> None:
-    spec = crd["spec"]
-    state.resources.remove_store(f"{spec['group']}/{spec['names']['plural']}")
+    state.resources.remove_store(store_of(crd))
 
 
 def unserve(state: State, schemas: Schemas, stored: Stored) -> None:
     crd = stored.document()
     unserve_store(state, crd)
     schemas.remove_crd(crd)
+    state.conversions.pop(store_of(crd), None)
 
 
 def follow(state: State, schemas: Schemas, stored: Stored, now: datetime) -> None:

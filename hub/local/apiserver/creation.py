@@ -6,7 +6,17 @@ server's own part (names, status, generation), validation, validating admission,
 
 from collections.abc import Generator
 
-from hub.local.apiserver import admission, body, commit, failure, metadata, strategy, validation, write_options
+from hub.local.apiserver import (
+    admission,
+    body,
+    commit,
+    conversion,
+    failure,
+    metadata,
+    strategy,
+    validation,
+    write_options,
+)
 from hub.local.apiserver.call import Call, Steps
 from hub.local.apiserver.webhooks import WebhookAnswer, WebhookCall
 from worker_agent.api.document import Document
@@ -38,7 +48,8 @@ def create_document(call: Call, document: Document) -> Steps:
         resource = call.resource
         if call.state.get(resource.store, call.target.namespace, name) is None:
             strategy.as_read(resource, made)
-            return commit.rehearsed(call, made, 201) if dry else commit.commit(call, made, 201)
+            finish = commit.rehearsed if dry else commit.commit
+            return (yield from finish(call, made, 201))
         if not generated:
             raise failure.already_exists(resource.group, resource.plural, name)
         if attempt == _ATTEMPTS - 1:
@@ -58,6 +69,7 @@ def _prepared(call: Call, document: Document, dry: bool) -> Generator[WebhookCal
         raise failure.invalid(resource.group, resource.kind, document["metadata"].get("name") or "", faults)
     name = document["metadata"]["name"]
     yield from admission.validate(call, admission.Admission("CREATE", name, document, None, dry))
+    call.kept = yield from conversion.kept(call, document)
     # A webhook may have taken long: the namespace may be gone by now.
     admission.check_namespace(call, name)
     return document

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace as replaced
 from datetime import datetime, timedelta
 
-from hub.local.apiserver import admission, commit, crds, failure, selection, write_options
+from hub.local.apiserver import admission, commit, conversion, crds, failure, selection, write_options
 from hub.local.apiserver.answer import Answer, json_answer
 from hub.local.apiserver.call import Call, Steps, document_of
 from hub.local.apiserver.metadata import FOREGROUND, ORPHAN, timestamp
@@ -39,6 +39,7 @@ def delete(call: Call) -> Steps:
         call.warn(_JOB_WARNING)
     for _ in range(5):
         stored = _existing(call)
+        yield from conversion.ready(call, [stored])
         _check_preconditions(call, stored, options)
         old = document_of(call.resource, stored)
         _refuse_protected(call)
@@ -46,7 +47,7 @@ def delete(call: Call) -> Steps:
         yield from admission.mutate(call, change)
         yield from admission.validate(call, change)
         if _existing(call) is stored:
-            return _delete(call, stored, old, options)
+            return (yield from _delete(call, stored, old, options))
     raise failure.conflict(call.resource.group, call.resource.plural, call.target.name)
 
 
@@ -79,7 +80,7 @@ def _refuse_protected(call: Call) -> None:
         raise failure.forbidden("", "namespaces", call.target.name, "this namespace may not be deleted")
 
 
-def _delete(call: Call, stored: Stored, old: Document, options: DeleteOptions) -> Answer:
+def _delete(call: Call, stored: Stored, old: Document, options: DeleteOptions) -> Steps:
     resource = call.resource
     made = {**old, "metadata": dict(old["metadata"])}
     _set_propagation(call, made, options)
@@ -100,10 +101,24 @@ def _delete(call: Call, stored: Stored, old: Document, options: DeleteOptions) -
             metadata["generation"] += 1
     status = 202 if options.orphan is False else 200
     if options.dry_run:
-        return commit.rehearsed(call, made, status)
+        return commit.unstored(call, made, status)
     if made == old:
         return shown(call, stored, status)
-    return commit.commit(call, made, status)
+    call.kept = _kept(call, stored, made)
+    return (yield from commit.commit(call, made, status))
+
+
+def _kept(call: Call, stored: Stored, made: Document) -> Document | None:
+    """The object in the version it is kept in, with what a deletion changed of its metadata."""
+    if not call.resource.translated:
+        return None
+    kept = stored.document()
+    for name in ("finalizers", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"):
+        if name in made["metadata"]:
+            kept["metadata"][name] = made["metadata"][name]
+        else:
+            kept["metadata"].pop(name, None)
+    return kept
 
 
 def _set_propagation(call: Call, made: Document, options: DeleteOptions) -> None:
@@ -218,6 +233,7 @@ def delete_collection(call: Call) -> Steps:
     collection = call.state.collection(call.resource.store)
     doomed = [stored for stored in collection.in_namespace(chosen.namespace) if chosen.matches(stored)]
     collection_target = call.target
+    yield from conversion.ready(call, doomed)
     for stored in doomed:
         call.target = replaced(collection_target, namespace=stored.namespace, name=stored.name)
         try:

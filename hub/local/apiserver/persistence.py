@@ -15,7 +15,8 @@ from hub.local.apiserver.store import Event
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS objects (
-  store TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (store, key)
+  store TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL, body BLOB NOT NULL, form TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (store, key)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS counter (id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL);
 """
@@ -27,6 +28,7 @@ class Row(NamedTuple):
     store: str
     version: int
     body: bytes
+    form: str = ""
 
 
 class _Batch(NamedTuple):
@@ -45,6 +47,9 @@ class SqliteLog:
         self._closed = False
         with self._connected() as connection:
             connection.executescript(_SCHEMA)
+            columns = {row[1] for row in connection.execute("PRAGMA table_info(objects)")}
+            if "form" not in columns:  # a file of an earlier version
+                connection.execute("ALTER TABLE objects ADD COLUMN form TEXT NOT NULL DEFAULT ''")
 
     def _connected(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, isolation_level=None)
@@ -56,7 +61,7 @@ class SqliteLog:
         """The revision to go on from (0 for a new file) and every object. Starts the writer."""
         connection = self._connected()
         found = connection.execute("SELECT version FROM counter").fetchone()
-        rows = [Row(*row) for row in connection.execute("SELECT store, version, body FROM objects")]
+        rows = [Row(*row) for row in connection.execute("SELECT store, version, body, form FROM objects")]
         connection.close()
         self._thread.start()
         return (found[0] + _GAP if found else 0), iter(rows)
@@ -121,9 +126,11 @@ def _finish(waiting: "list[asyncio.Future[None]]", error: Exception | None) -> N
 def _write_events(connection: sqlite3.Connection, events: Sequence[Event]) -> None:
     """The last word on each object: what was overwritten within the group need not reach the disk."""
     last = {(event.store, (event.new or event.old).key): event for event in events}  # type: ignore[union-attr]
-    rows = [(store, key, event.version, event.new.body) for (store, key), event in last.items() if event.new]
+    rows = [
+        (store, key, event.version, event.new.body, event.new.form) for (store, key), event in last.items() if event.new
+    ]
     gone = [place for place, event in last.items() if event.new is None]
     if rows:
-        connection.executemany("INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?)", rows)
+        connection.executemany("INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?, ?)", rows)
     if gone:
         connection.executemany("DELETE FROM objects WHERE store = ? AND key = ?", gone)

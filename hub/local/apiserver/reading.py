@@ -6,9 +6,9 @@ from itertools import islice
 
 import msgspec
 
-from hub.local.apiserver import event_versions, failure, request_path, selection
+from hub.local.apiserver import conversion, event_versions, failure, request_path, selection
 from hub.local.apiserver.answer import Answer, json_answer, partial
-from hub.local.apiserver.call import Call, bytes_of, document_of
+from hub.local.apiserver.call import Call, Steps, bytes_of, document_of
 from hub.local.apiserver.list_options import check_list
 from hub.local.apiserver.store import Collection, Span, Stored, encode
 from worker_agent.api.document import Document
@@ -39,12 +39,14 @@ def find(call: Call) -> Stored:
     return stored
 
 
-def get(call: Call) -> Answer:
+def get(call: Call) -> Steps:
     """One object, not older than an asked resourceVersion."""
     wanted = request_path.revision(call.query)
     if wanted is not None and wanted > call.state.version:
         raise failure.too_large(wanted, call.state.version)
-    return shown(call, find(call))
+    stored = find(call)
+    yield from conversion.ready(call, [stored])
+    return shown(call, stored)
 
 
 def shown(call: Call, stored: Stored, status: int = 200) -> Answer:
@@ -72,7 +74,7 @@ def table_of(call: Call, documents: list[Document]) -> Document:
     return table
 
 
-def list_objects(call: Call) -> Answer:
+def list_objects(call: Call) -> Steps:
     """A page of a collection, or all of it."""
     check_list(call)
     chosen = selection.select(call.resource, call.target.namespace, call.target.name, call.query)
@@ -93,6 +95,7 @@ def list_objects(call: Call) -> Answer:
                 metadata["remainingItemCount"] = collection.count(span._replace(first=page[-1].key, after=True))
     else:
         page = list(matching)
+    yield from conversion.ready(call, page)
     return _list_answer(call, metadata, page)
 
 
@@ -165,5 +168,5 @@ def encoded_list(call: Call, metadata: Document, page: list[Stored]) -> bytes:
     head = resource.head if resource.custom else b"{"
     if not page:
         return opening + b"]}"
-    joined = (b"," + head).join([stored.body for stored in page])
+    joined = (b"," + head).join([stored.seen(resource.version) for stored in page])
     return b"".join((opening, head, joined, b"]}"))

@@ -28,6 +28,8 @@ class Resource:
     subresources: frozenset[str] = frozenset()
     verbs: tuple[str, ...] = ALL_VERBS
     custom: bool = False
+    translated: bool = False
+    """Whether a stored object may differ from what this version shows (``conversion``)."""
     generation: bool = False
     """Whether metadata.generation counts changes of the specification."""
     unconditional_update: bool = True

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from hub.local.apiserver import body, failure, updates, write_options
-from hub.local.apiserver.answer import Answer, json_answer
+from hub.local.apiserver import body, conversion, failure, updates, write_options
+from hub.local.apiserver.answer import json_answer
 from hub.local.apiserver.call import Call, Steps, document_of
 from hub.local.apiserver.reading import find
 from hub.local.apiserver.resources import Resource
@@ -21,8 +21,11 @@ from worker_agent.api import document as documents
 from worker_agent.api.document import Document
 
 
-def get_scale(call: Call) -> Answer:
-    return json_answer(_scale_of(call.resource, document_of(call.resource, find(call))))
+def get_scale(call: Call) -> Steps:
+    """GET of a scale."""
+    stored = find(call)
+    yield from conversion.ready(call, [stored])
+    return json_answer(_scale_of(call.resource, document_of(call.resource, stored)))
 
 
 def _scale_of(resource: Resource, document: Document) -> Document:
@@ -74,10 +77,14 @@ def write_scale(call: Call) -> Steps:
         wished["metadata"] = dict(old["metadata"])
         if given:
             wished["metadata"]["resourceVersion"] = given
-        return updates.owned(call, wished, old, manager)
+        owned = updates.owned(call, wished, old, manager)
+        for entry in owned["metadata"].get("managedFields") or ():
+            if entry.get("subresource") == "scale":
+                entry.pop("time", None)  # the real server has none there
+        return owned
 
     yield from updates.apply_change(call, change)
-    return get_scale(call)
+    return (yield from get_scale(call))
 
 
 def _wish(call: Call) -> Callable[[Document], Document]:

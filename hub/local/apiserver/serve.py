@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hub.local.apiserver import bootstrap, crds, kubeconfig_files
+from hub.local.apiserver import bootstrap, conversion, crds, kubeconfig_files
 from hub.local.apiserver.api_server import ApiServer
 from hub.local.apiserver.authentication import Authenticator
 from hub.local.apiserver.certificates import Authority
@@ -28,7 +28,7 @@ from hub.local.apiserver.persistence import Row, SqliteLog
 from hub.local.apiserver.resources import CRDS
 from hub.local.apiserver.schema.registry import SchemaRegistry
 from hub.local.apiserver.schemas import Schemas
-from hub.local.apiserver.store import State, decode
+from hub.local.apiserver.store import State, Stored, decode
 from hub.local.apiserver.webhook_client import WebhookClient
 from worker_agent.api.document import Document
 from worker_agent.kube.clock import Clock, SystemClock
@@ -135,17 +135,22 @@ def _service_key(name: str) -> tuple[str, str]:
 def restore(core: Core, rows: Sequence[Row]) -> None:
     """Objects from disk into an empty state, definitions first, so that the rest finds its kinds."""
     state = core.state
+    definitions: list[tuple[int, Document]] = []
     for row in sorted(rows, key=lambda row: row.store != CRDS):
         document = decode(b"{" + row.body)
         _restore_one(state, row, document)
         if row.store == CRDS:
+            crds.serve(state, core.schemas, document)
+            definitions.append((row.version, document))
+    for version, document in definitions:
+        if conversion.resume(state, crds.store_of(document), version):
             crds.serve(state, core.schemas, document)
 
 
 def _restore_one(state: State, row: Row, document: Document) -> None:
     resources = [found for found in state.resources.of_store(row.store) if not differs(found)]
     fields = known_fields(resources[0], document) if resources else None
-    state.restore(row.store, document, fields, row.version)
+    state.restore(row.store, Stored(document, row.version, fields, row.form))
 
 
 async def serve(config: ServerConfig) -> None:

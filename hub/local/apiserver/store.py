@@ -30,10 +30,11 @@ class Stored:
     """One object at one revision; never changed after it was made."""
 
     __slots__ = (
-        "body", "deleting", "fields", "finalizers", "key", "labels", "name", "namespace", "owners", "uid", "version"
+        "body", "deleting", "fields", "finalizers", "form", "key", "labels", "name", "namespace", "owners", "uid",
+        "version", "views",
     )  # fmt: skip
 
-    def __init__(self, document: Document, version: int, fields: dict[str, str] | None) -> None:
+    def __init__(self, document: Document, version: int, fields: dict[str, str] | None, form: str = "") -> None:
         metadata = document["metadata"]
         self.namespace: str = metadata.get("namespace", "")
         self.name: str = metadata["name"]
@@ -45,22 +46,37 @@ class Stored:
         self.deleting = bool(metadata.get("deletionTimestamp"))
         self.finalizers: tuple[str, ...] = tuple(metadata.get("finalizers") or ())
         self.fields = fields
-        first: Document = {"resourceVersion": ""}
-        first.update(metadata)
-        first["resourceVersion"] = str(version)
-        ordered: Document = {"metadata": first}
-        ordered.update(part for part in document.items() if part[0] not in _NOT_IN_BODY)
-        self.body = encode(ordered)[1:]
+        self.form = form
+        """The version of a custom kind that the body is in."""
+        self.views: dict[str, bytes] | None = None
+        """What versions show that differ from the body, as far as somebody wanted to see them."""
+        self.body = _body(document, version)
 
-    def body_at(self, version: int) -> bytes:
+    def seen(self, version: str) -> bytes:
+        """The body as a version of the kind shows it."""
+        return self.body if self.views is None else self.views.get(version, self.body)
+
+    def show_as(self, version: str, document: Document) -> None:
+        self.views = {**(self.views or {}), version: _body(document, self.version)}
+
+    def seen_at(self, version: str, revision: int) -> bytes:
         """The same object under another revision: what a watch shows when the object leaves its view."""
-        rest = self.body[len(_OPENING) + len(str(self.version)) :]
-        return b"%s%d%s" % (_OPENING, version, rest)
+        rest = self.seen(version)[len(_OPENING) + len(str(self.version)) :]
+        return b"%s%d%s" % (_OPENING, revision, rest)
 
-    def document(self) -> Document:
+    def document(self, version: str = "") -> Document:
         """A fresh document without kind and apiVersion; the caller may change it."""
-        decoded: Document = decode(b"{" + self.body)
+        decoded: Document = decode(b"{" + self.seen(version))
         return decoded
+
+
+def _body(document: Document, version: int) -> bytes:
+    first: Document = {"resourceVersion": ""}
+    first.update(document["metadata"])
+    first["resourceVersion"] = str(version)
+    ordered: Document = {"metadata": first}
+    ordered.update(part for part in document.items() if part[0] not in _NOT_IN_BODY)
+    return encode(ordered)[1:]
 
 
 def object_key(namespace: str, name: str) -> str:
@@ -169,6 +185,8 @@ class State:
         """uid -> (store, key) of every object: where an owner reference points."""
         self.dependents: dict[str, set[tuple[str, str]]] = {}
         """Owner's uid -> (store, key) of the objects that name it."""
+        self.conversions: dict[str, Any] = {}
+        """Collection -> how its objects are kept (``conversion.Conversion``), for custom kinds."""
         self.hooks: Any = None
         """The parsed webhook configurations (``webhook_rules.HookTable``), set by ``core.new_state``."""
         self._unread: list[Event] = []
@@ -183,10 +201,10 @@ class State:
         found: Stored | None = self.collection(store).objects.get(object_key(namespace, name))
         return found
 
-    def put(self, store: str, document: Document, fields: dict[str, str] | None) -> Stored:
+    def put(self, store: str, document: Document, fields: dict[str, str] | None, form: str = "") -> Stored:
         """Write an object under the next revision."""
         self.version += 1
-        new = Stored(document, self.version, fields)
+        new = Stored(document, self.version, fields, form)
         collection = self.collection(store)
         old = collection.objects.get(new.key)
         collection.objects[new.key] = new
@@ -203,12 +221,10 @@ class State:
         self._note(collection, event)
         return event
 
-    def restore(self, store: str, document: Document, fields: dict[str, str] | None, version: int) -> Stored:
+    def restore(self, store: str, stored: Stored) -> None:
         """Put back an object from disk, without an event."""
-        stored = Stored(document, version, fields)
         self.collection(store).objects[stored.key] = stored
         self._relate(store, None, stored)
-        return stored
 
     def take_events(self) -> list[Event]:
         """The commits since the last call, in order: the shell persists them and wakes watches."""

@@ -21,7 +21,8 @@ FEATURES: dict[str, str] = {
     "protobuf": "protobuf and CBOR bodies: clients are answered in JSON, bodies in them are refused with 415",
     "openapi-v2": "/openapi/v2: clients of today read /openapi/v3",
     "legacy-watch": "the /watch/ path prefix: use ?watch=true",
-    "conversion-webhooks": "conversion webhooks of CRDs: versions of a kind differ in apiVersion only",
+    "conversion-webhooks": "conversion of what admission webhooks of another version see, and of what field managers of "
+    "another version own: only apiVersion differs there",
     "aggregation": "APIService proxying: APIService objects are stored and do nothing",
     "admission-policies": "ValidatingAdmissionPolicy and MutatingAdmissionPolicy: admission webhooks only",
     "quota": "admission by ResourceQuota and LimitRange: the objects are stored and do nothing",

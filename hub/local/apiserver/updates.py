@@ -10,6 +10,7 @@ from hub.local.apiserver import (
     admission,
     body,
     commit,
+    conversion,
     creation,
     deletion,
     failure,
@@ -18,7 +19,6 @@ from hub.local.apiserver import (
     validation,
     write_options,
 )
-from hub.local.apiserver.answer import Answer
 from hub.local.apiserver.call import Call, Steps, document_of
 from hub.local.apiserver.reading import shown
 from hub.local.apiserver.schema.field_errors import invalid
@@ -74,11 +74,12 @@ def apply_change(call: Call, change: Change) -> Steps:
     dry = write_options.dry_run(call)
     for _ in range(_ATTEMPTS):
         stored = _existing(call)
+        yield from conversion.ready(call, [stored])
         old = document_of(call.resource, stored)
         made = yield from _prepared(call, change(old), old, dry)
         # A webhook may have taken long. A revision the client gave is then refused in the next round.
         if _existing(call) is stored:
-            return _finish(call, stored, made, dry)
+            return (yield from _finish(call, stored, made, dry))
     raise _conflict(call)
 
 
@@ -106,6 +107,7 @@ def _prepared(
     if faults := validation.faults(call, made, old):
         raise failure.invalid(resource.group, resource.kind, name, faults)
     yield from admission.validate(call, admission.Admission("UPDATE", name, made, old, dry))
+    call.kept = yield from conversion.kept(call, made)
     return made
 
 
@@ -139,20 +141,20 @@ def _check_version(call: Call, made: Document, old: Document) -> None:
         raise _conflict(call)
 
 
-def _finish(call: Call, stored: Stored, made: Document, dry: bool) -> Answer:
+def _finish(call: Call, stored: Stored, made: Document, dry: bool) -> Steps:
     """Store a real change; leave an equal object alone; let a deleted object go when nothing holds it any more."""
     old = document_of(call.resource, stored)
     strategy.as_read(call.resource, made)
     if same(made, old):
         return shown(call, stored)
     if dry:
-        return commit.rehearsed(call, made, 200)
+        return (yield from commit.rehearsed(call, made, 200))
     meta = made["metadata"]
     if meta.get("deletionTimestamp") and not deletion.held(call.resource, made):
-        answer = commit.rehearsed(call, made, 200)
+        answer = commit.unstored(call, made, 200)
         deletion.remove(call, stored)
         return answer
-    return commit.commit(call, made, 200)
+    return (yield from commit.commit(call, made, 200))
 
 
 def same(made: Document, old: Document) -> bool:

@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from hub.local.apiserver import event_versions, failure, request_path, selection
+from hub.local.apiserver import conversion, event_versions, failure, request_path, selection
 from hub.local.apiserver.answer import Answer, partial
-from hub.local.apiserver.call import Call, bytes_of, document_of
+from hub.local.apiserver.call import Call, Steps, bytes_of, document_of
 from hub.local.apiserver.failure import Failure
 from hub.local.apiserver.list_options import check_watch
 from hub.local.apiserver.reading import table_of
@@ -28,6 +28,7 @@ class Watch:
         self._position = 0
         self._first: list[bytes] = []
         self._headed = False
+        self._converted = 0
         resource = call.resource
         self._shape = (resource.version, resource.group)
         self.store = resource.store
@@ -35,6 +36,11 @@ class Watch:
         self.timeout = request_path.number(call.query, "timeoutSeconds") or None
         self.ended = False
         self._start()
+
+    @property
+    def converts(self) -> bool:
+        """Whether ``unconverted`` is to be carried out before each ``read``."""
+        return self._call.resource.translated
 
     def _start(self) -> None:
         call, collection = self._call, self._collection
@@ -65,7 +71,22 @@ class Watch:
         if self._call.form.kind != "object" or event_versions.differs(resource):
             return [self._frame("ADDED", found, found.version) for found in chosen]
         opening = b'{"type":"ADDED","object":' + resource.head
-        return [opening + (b"}\n" + opening).join([found.body for found in chosen]) + b"}\n"]
+        bodies = [found.seen(resource.version) for found in chosen]
+        return [opening + (b"}\n" + opening).join(bodies) + b"}\n"]
+
+    def unconverted(self) -> Steps:
+        """Ask for what the events to come need to be shown in this version; ``read`` goes no further than this."""
+        collection = self._collection
+        self._converted = collection.dropped + len(collection.log)
+        start = max(self._position - collection.dropped, 0)
+        events = collection.log[start:]
+        shown = [stored for event in events for stored in (event.old, event.new) if stored is not None]
+        try:
+            yield from conversion.ready(self._call, shown)
+        except Failure as refusal:
+            self._refuse(refusal)
+            self._position = self._converted
+        return Answer(200)
 
     def read(self, now: datetime, until: int | None = None) -> list[bytes]:
         """What happened since the last call, in order; nothing later than the revision ``until``."""
@@ -75,6 +96,8 @@ class Watch:
             self.ended = True  # its CRD is gone
         collection = self._collection
         end = collection.dropped + len(collection.log) if until is None else collection.position_after(until)
+        if self.converts:
+            end = min(end, self._converted)
         if self._position >= end or (self.ended and frames):
             return frames
         if self._position < collection.dropped:
@@ -130,7 +153,8 @@ class Watch:
         call = self._call
         resource = call.resource
         if call.form.kind == "object" and not event_versions.differs(resource):
-            body = stored.body if version == stored.version else stored.body_at(version)
+            same = version == stored.version
+            body = stored.seen(resource.version) if same else stored.seen_at(resource.version, version)
             return b'{"type":"%s","object":%s%s}\n' % (kind.encode(), resource.head, body)
         if call.form.kind == "object" and version == stored.version:
             return b'{"type":"%s","object":%s}\n' % (kind.encode(), bytes_of(resource, stored))
@@ -151,8 +175,14 @@ class Watch:
         self.ended = True
 
 
-def watch(call: Call) -> Answer:
+def watch(call: Call) -> Steps:
     """Open a watch on a collection, or on one object by its name in the path."""
     check_watch(call)
     chosen = selection.select(call.resource, call.target.namespace, call.target.name, call.query)
+    if call.resource.translated:
+        how, collection = call.state.conversions[call.resource.store], call.state.collection(call.resource.store)
+        version = call.resource.version
+        # While a webhook is asked, others write: again until nothing is left to ask for.
+        while lacking := [found for found in collection.in_namespace(chosen.namespace) if how.lacks(found, version)]:
+            yield from conversion.ready(call, lacking)
     return Answer(200, watch=Watch(call, chosen))

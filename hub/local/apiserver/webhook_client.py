@@ -23,6 +23,13 @@ def _refusal(status: int) -> str:
     return f"the server responded with the status code {status} but did not return more information"
 
 
+def _complaint(error: Exception) -> str:
+    """Go's words for a connection that does not come about; else the error's own."""
+    if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, ConnectionRefusedError):
+        return f"dial tcp {error.host}:{error.port}: connect: connection refused"
+    return str(error)
+
+
 class WebhookClient:
     """Carries out calls; never raises for what the other side does."""
 
@@ -40,7 +47,7 @@ class WebhookClient:
         except TimeoutError:
             return WebhookAnswer(None, f'Post "{shown}": context deadline exceeded')
         except (aiohttp.ClientError, OSError, ssl.SSLError) as error:
-            return WebhookAnswer(None, f'Post "{shown}": {error}')
+            return WebhookAnswer(None, f'Post "{shown}": {_complaint(error)}')
         except msgspec.DecodeError as error:
             return WebhookAnswer(None, f"couldn't get version/kind; json parse error: {error}")
 

@@ -5,12 +5,11 @@ Source: k8s.io/apiserver pkg/admission/plugin/webhook/{generic,predicates,matchc
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hub.local.apiserver import failure
+from hub.local.apiserver import failure, webhooks
 from hub.local.apiserver.call import Call
 from hub.local.apiserver.cel_engine import cel
 from hub.local.apiserver.identity import user_info
@@ -36,14 +35,8 @@ class Hook:
         return bool(self.settings.get("failurePolicy") == "Ignore")
 
     def call(self, review: Document) -> WebhookCall:
-        config = self.settings.get("clientConfig") or {}
-        service = config.get("service")
-        bundle = base64.b64decode(config.get("caBundle") or "")
-        address = None
-        if service:
-            address = (service["namespace"], service["name"], service.get("port") or 443, service.get("path") or "/")
         timeout = float(self.settings.get("timeoutSeconds") or 10)
-        return WebhookCall(self.name, review, timeout, config.get("url") or "", address, bundle)
+        return webhooks.to_client(self.name, self.settings.get("clientConfig") or {}, review, timeout)
 
 
 class HookTable:

@@ -1,5 +1,6 @@
-"""An admission call as data: the core yields one, a shell carries it out and sends the answer back."""
+"""A call to a webhook as data: the core yields one, a shell carries it out and sends the answer back."""
 
+import base64
 from dataclasses import dataclass
 
 from worker_agent.api.document import Document
@@ -7,7 +8,7 @@ from worker_agent.api.document import Document
 
 @dataclass(frozen=True, slots=True)
 class WebhookCall:
-    """Post ``review`` (an AdmissionReview) to the webhook within ``timeout`` seconds.
+    """Post ``review`` (an AdmissionReview or ConversionReview) to the webhook within ``timeout`` seconds.
 
     Either ``url`` is set, or ``service`` as (namespace, name, port, path), which the shell maps to an address.
     """
@@ -20,9 +21,19 @@ class WebhookCall:
     ca_bundle: bytes = b""
 
 
+def to_client(name: str, client: Document, review: Document, timeout: float) -> WebhookCall:
+    """The call to a ``clientConfig`` as definitions and webhook configurations have it."""
+    service = client.get("service")
+    address = None
+    if service:
+        address = (service["namespace"], service["name"], service.get("port") or 443, service.get("path") or "/")
+    bundle = base64.b64decode(client.get("caBundle") or "")
+    return WebhookCall(name, review, timeout, client.get("url") or "", address, bundle)
+
+
 @dataclass(frozen=True, slots=True)
 class WebhookAnswer:
-    """The AdmissionReview that came back, or why none did."""
+    """The review that came back, or why none did."""
 
     review: Document | None
     error: str = ""

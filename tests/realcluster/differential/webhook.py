@@ -1,4 +1,4 @@
-"""An admission webhook that both servers call: what it answers is told by the path."""
+"""A webhook that both servers call, for admission and for conversion: what it answers is told by the path."""
 
 import base64
 import json
@@ -70,6 +70,57 @@ ANSWERS: dict[str, Callable[[Review], Review]] = {
 }
 
 
+def _converted(document: Review, wanted: str) -> Review:
+    """v1 says ``spec.size``; v2 says ``spec.dimensions.size``, and objects that have labels tell which it is."""
+    spec = {name: value for name, value in (document.get("spec") or {}).items() if name not in ("one", "two")}
+    if wanted.endswith("/v2") and "size" in spec:
+        spec["dimensions"] = {"size": spec.pop("size")}
+    elif not wanted.endswith("/v2") and "dimensions" in spec:
+        spec["size"] = spec.pop("dimensions").get("size")
+    converted = {**document, "apiVersion": wanted, **({"spec": spec} if spec else {})}
+    metadata = document.get("metadata") or {}
+    if metadata.get("labels"):
+        labels = {**metadata["labels"], "shown-as": wanted.rpartition("/")[2]}
+        converted["metadata"] = {**metadata, "labels": labels}
+    return converted
+
+
+def _changed(name: str, value: Any) -> Callable[[Review], Review]:
+    """Every object converted, and one thing about it wrong."""
+
+    def convert(request: Review) -> Review:
+        objects = _convert(request)["convertedObjects"]
+        for document in objects:
+            place, _, field = name.rpartition(".")
+            (document[place] if place else document)[field] = value
+        return {"result": {"status": "Success"}, "convertedObjects": objects}
+
+    return convert
+
+
+def _convert(request: Review) -> Review:
+    wanted = request["desiredAPIVersion"]
+    objects = [_converted(document, wanted) for document in request["objects"]]
+    return {"result": {"status": "Success"}, "convertedObjects": objects}
+
+
+CONVERSIONS: dict[str, Callable[[Review], Review]] = {
+    "/convert": _convert,
+    "/convert-fails": lambda request: {"result": {"status": "Failure", "message": "cannot say that in v1"}},
+    "/convert-fails-silently": lambda request: {"result": {"status": "Failure"}},
+    "/convert-nothing": lambda request: {"result": {"status": "Success"}, "convertedObjects": []},
+    "/convert-no-result": lambda request: {},
+    "/convert-other-uid": lambda request: {**_convert(request), "uid": "another"},
+    "/convert-kind": _changed("kind", "Other"),
+    "/convert-version": _changed("apiVersion", "example.com/v9"),
+    "/convert-name": _changed("metadata.name", "other"),
+    "/convert-namespace": _changed("metadata.namespace", "other"),
+    "/convert-object-uid": _changed("metadata.uid", "other"),
+    "/convert-owners": _changed("metadata.generation", 77),
+    "/convert-unknown": _changed("surprise", 1),
+}
+
+
 class Webhook:
     """Serves while the context lasts. Scripts write ``{webhook}`` for its URL and ``{ca}`` for its caBundle."""
 
@@ -98,7 +149,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         review = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        decide = ANSWERS.get(self.path.partition("?")[0])
+        path = self.path.partition("?")[0]
+        if path in CONVERSIONS:
+            response = {"uid": review["request"]["uid"], **CONVERSIONS[path](review["request"])}
+            answer = {"apiVersion": review["apiVersion"], "kind": "ConversionReview", "response": response}
+            self._answer(200, json.dumps(answer).encode())
+            return
+        decide = ANSWERS.get(path)
         if decide is None:
             self._answer(500, b"no such answer")
             return
