@@ -1,6 +1,6 @@
 """What goes back to a client, and in which of Kubernetes' forms: whole objects, Tables, or metadata only."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -10,6 +10,7 @@ from hub.local.apiserver.store import encode
 from worker_agent.api.document import Document
 
 if TYPE_CHECKING:
+    from hub.local.apiserver.aggregation import Relay
     from hub.local.apiserver.watching import Watch
 
 JSON = "application/json"
@@ -18,11 +19,16 @@ YAML = "application/yaml"
 
 @dataclass(slots=True)
 class Answer:
-    """A complete response, or a watch whose frames the shell reads and sends as they come."""
+    """A complete response, or a watch whose frames the shell reads and sends as they come, or a request to be sent on.
+
+    ``stream`` is what came back for a relay, in pieces; only shells set it.
+    """
 
     status: int
     body: bytes = b""
     watch: "Watch | None" = None
+    relay: "Relay | None" = None
+    stream: AsyncIterator[bytes] | None = None
     content_type: str = JSON
     headers: list[tuple[str, str]] = field(default_factory=list)
 

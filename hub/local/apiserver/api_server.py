@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Protocol
 
 from hub.local.apiserver import failure
+from hub.local.apiserver.aggregation import Relay
 from hub.local.apiserver.answer import Answer, failed
 from hub.local.apiserver.call import Steps
 from hub.local.apiserver.core import Core
@@ -35,6 +36,12 @@ class WebhookCaller(Protocol):
     async def call(self, call: WebhookCall) -> WebhookAnswer: ...
 
 
+class Relays(Protocol):
+    async def open(self, relay: Relay) -> Answer:
+        """Send a request on to another server; what it says."""
+        ...
+
+
 class Log(Protocol):
     """Durable storage of commits."""
 
@@ -43,6 +50,9 @@ class Log(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+_NO_RELAYS = failure.Failure(503, "ServiceUnavailable", "this server reaches no other API servers")
 
 
 class NoWebhooks:
@@ -60,6 +70,10 @@ class ApiServer:
         self.clock = clock
         self.writes: Counter[tuple[str, str, str, str, int]] = Counter()
         self.cleaner = Cleaner()
+        self.relays: Relays | None = None
+        """Who sends requests for aggregated APIs on."""
+        self.listeners: list[Callable[[Sequence[Event]], None]] = []
+        """Told of everything that was stored."""
         self._webhooks = webhooks or NoWebhooks()
         self._log = log
         self._durable = core.state.version
@@ -97,7 +111,10 @@ class ApiServer:
         return failed(failure.internal(why))
 
     async def _carry(self, request: Request, identity: Identity) -> Answer:
-        return await self._carried(self.core.handle(request, identity, self.clock.now()))
+        answer = await self._carried(self.core.handle(request, identity, self.clock.now()))
+        if answer.relay is not None:
+            return await self.relays.open(answer.relay) if self.relays is not None else failed(_NO_RELAYS)
+        return answer
 
     async def _carried(self, steps: Steps) -> Answer:
         """What the steps come to, with the webhooks asked that they want asked."""
@@ -147,6 +164,8 @@ class ApiServer:
             self.cleaner.note(state, event)
         for store in {event.store for event in events}:
             self._rouse(store)
+        for listener in self.listeners:
+            listener(events)
         self.clean()
 
     def _rouse(self, store: str) -> None:

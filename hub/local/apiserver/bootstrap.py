@@ -15,6 +15,8 @@ from worker_agent.kube.transport import Request
 SELF = Identity("system:apiserver", (MASTERS, AUTHENTICATED))
 _HEADERS = {"content-type": "application/json", "accept": "application/json", "user-agent": "kube-apiserver/v1.36.3"}
 _CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+FRONT_PROXY = "front-proxy-client"
+AUTHENTICATION = "extension-apiserver-authentication"
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 PRIORITY_CLASSES = (
     ("system-cluster-critical", 2_000_000_000, "Used for system critical pods that must run in the cluster."),
@@ -82,6 +84,28 @@ def renew(core: Core, crds: Sequence[Document], now: datetime) -> None:
         finished = _finish(core.handle(request, SELF, now))
         if finished.status not in (200, 201):
             raise ValueError(f"cannot bring {name} up to date: {finished.body.decode()}")
+
+
+def publish_authorities(core: Core, clients: bytes, front_proxy: bytes, now: datetime) -> None:
+    """Say where aggregated servers find whom to trust: the CA of clients, and that of this server speaking for them."""
+    data = {
+        "client-ca-file": clients.decode(),
+        "requestheader-allowed-names": f'["{FRONT_PROXY}"]',
+        "requestheader-client-ca-file": front_proxy.decode(),
+        "requestheader-extra-headers-prefix": '["X-Remote-Extra-"]',
+        "requestheader-group-headers": '["X-Remote-Group"]',
+        "requestheader-uid-headers": '["X-Remote-Uid"]',
+        "requestheader-username-headers": '["X-Remote-User"]',
+    }
+    document = {**_object("v1", "ConfigMap", AUTHENTICATION), "data": data}
+    path = "/api/v1/namespaces/kube-system/configmaps"
+    made = _finish(core.handle(_create(path, document), SELF, now))
+    if made.status == 409:
+        made = _finish(
+            core.handle(Request("PUT", f"{path}/{AUTHENTICATION}", (), _HEADERS, encode(document)), SELF, now)
+        )
+    if made.status not in (200, 201):
+        raise ValueError(f"cannot publish {AUTHENTICATION}: {made.body.decode()}")
 
 
 def _finish(steps: Steps) -> Answer:

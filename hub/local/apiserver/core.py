@@ -10,6 +10,7 @@ from datetime import datetime
 import msgspec
 
 from hub.local.apiserver import (
+    aggregation,
     creation,
     deletion,
     discovery,
@@ -25,6 +26,7 @@ from hub.local.apiserver import (
     watching,
     yaml_text,
 )
+from hub.local.apiserver.aggregation import Aggregation
 from hub.local.apiserver.answer import JSON, YAML, Answer, accepted_form, failed, wants_yaml
 from hub.local.apiserver.authentication import Authenticator
 from hub.local.apiserver.call import Call, Steps
@@ -59,6 +61,7 @@ OPEN = (*_HEALTH, "version")
 def new_state(entropy: Callable[[int], bytes], version: int = 1) -> State:
     state = State(entropy, version)
     state.hooks = HookTable()
+    state.aggregation = Aggregation()
     return state
 
 
@@ -77,7 +80,12 @@ class Core:
             answer = yield from self._route(request, identity, now, warnings)
         except Failure as refusal:
             answer = failed(refusal)
-        if answer.watch is None and answer.content_type == JSON and wants_yaml(request.headers.get("accept", "")):
+        if (
+            answer.watch is None
+            and answer.relay is None
+            and answer.content_type == JSON
+            and wants_yaml(request.headers.get("accept", ""))
+        ):
             answer.body, answer.content_type = yaml_text.dumped(decode(answer.body)), YAML
         for text in warnings:
             quoted = text.replace("\\", "\\\\").replace('"', '\\"')
@@ -91,7 +99,7 @@ class Core:
         state = self.state
         target = request_path.read(state.resources, request, query)
         if target is None:
-            return self._other(request)
+            return self._other(request, identity)
         why = unsupported.subresource(target.resource.plural, target.subresource) if target.subresource else None
         if why is not None and not pod_actions.has_no_logs(state, target):
             raise failure.not_implemented(why)
@@ -117,9 +125,12 @@ class Core:
             return parts[0] == "api"
         return self.state.resources.is_built_in(parts[1], parts[2])
 
-    def _other(self, request: Request) -> Answer:
+    def _other(self, request: Request, identity: Identity) -> Answer:
         """Paths that name no served resource."""
         parts = request_path.split(request.path)
+        registration = self.state.aggregation.find(self.state, parts)
+        if registration is not None:
+            return aggregation.relayed(registration, request, identity)
         why = unsupported.reason(parts)
         if why is not None:
             raise failure.not_implemented(why)
@@ -128,7 +139,7 @@ class Core:
         if parts and parts[0] in _HEALTH:
             return Answer(200, b"ok", content_type="text/plain; charset=utf-8")
         accept = request.headers.get("accept", "")
-        found = discovery.answer(self.state.resources, self.schemas, parts, accept)
+        found = discovery.answer(self.state, self.schemas, parts, accept)
         if found is None:
             if len(parts) > 2 and self._serves(parts):
                 raise failure.no_such_resource()
@@ -150,7 +161,7 @@ def _read(call: Call) -> Steps:
 def _read_subresource(call: Call) -> Steps:
     name = call.target.subresource
     if name == "log":
-        return pod_actions.no_logs(call)
+        return _at_once(pod_actions.no_logs(call))
     if name not in call.resource.subresources:
         raise _no_subresource(call.target)
     if name == "scale":
@@ -158,6 +169,12 @@ def _read_subresource(call: Call) -> Steps:
     if name in ("binding", "eviction", "finalize"):
         raise failure.method_not_allowed()
     return reading.get(call)
+
+
+def _at_once(answer: Answer) -> Steps:
+    """An answer that asks nobody."""
+    yield from ()
+    return answer
 
 
 def _no_subresource(target: Target) -> Failure:

@@ -3,11 +3,15 @@
 Source: apiextensions-apiserver pkg/registry/customresourcedefinition, pkg/apis/apiextensions/v1/defaults.go.
 """
 
+from collections.abc import Iterator
+
 from hub.local.apiserver.call import Call
-from hub.local.apiserver.schema.field_errors import FieldError, invalid, not_supported, required
+from hub.local.apiserver.schema import client_config_validation
+from hub.local.apiserver.schema.field_errors import FieldError, forbidden, invalid, not_supported, required
 from worker_agent.api import document as documents
 from worker_agent.api.document import Document
 
+_STRATEGIES = ("None", "Webhook")
 _SCOPES = ("Cluster", "Namespaced")
 
 
@@ -43,6 +47,30 @@ def _storage(crd: Document) -> str:
 
 def faults(crd: Document) -> list[FieldError]:
     """The rules between fields that no schema states."""
+    return [*_spec_faults(crd), *_conversion_faults(crd["spec"].get("conversion") or {})]
+
+
+def _conversion_faults(conversion: Document) -> Iterator[FieldError]:
+    """The names are those of the internal type, as the real server prints them."""
+    strategy, webhook = conversion.get("strategy") or "", conversion.get("webhook") or {}
+    client, versions = webhook.get("clientConfig"), webhook.get("conversionReviewVersions") or ()
+    client_path, versions_path = "spec.conversion.webhookClientConfig", "spec.conversion.conversionReviewVersions"
+    if strategy not in _STRATEGIES:
+        yield not_supported("spec.conversion.strategy", strategy, _STRATEGIES)
+    elif strategy == "Webhook":
+        if client is None:
+            yield required(client_path, "required when strategy is set to Webhook")
+        else:
+            yield from client_config_validation.errors(client, client_path)
+        yield from client_config_validation.review_version_errors(versions, versions_path)
+    else:
+        words = "should not be set when strategy is not set to Webhook"
+        yield from (
+            forbidden(path, words) for path, given in ((client_path, client), (versions_path, versions)) if given
+        )
+
+
+def _spec_faults(crd: Document) -> list[FieldError]:
     spec, names = crd["spec"], crd["spec"]["names"]
     found = [required(f"spec.{name}") for name in ("group",) if not spec.get(name)]
     if spec.get("scope") not in _SCOPES:

@@ -7,10 +7,11 @@ import base64
 import hashlib
 from collections.abc import Iterator
 
+from hub.local.apiserver import aggregated_discovery
 from hub.local.apiserver.answer import Answer, json_answer
 from hub.local.apiserver.resources import Resource, ResourceTable
 from hub.local.apiserver.schemas import Schemas
-from hub.local.apiserver.store import encode
+from hub.local.apiserver.store import State, encode
 from worker_agent.api.document import Document
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -50,26 +51,34 @@ def _place(group: str) -> int:
     return _ORDER.index(group) if group in _ORDER else len(_ORDER)
 
 
-def answer(table: ResourceTable, schemas: Schemas, parts: list[str], accept: str) -> Answer | None:
+def answer(state: State, schemas: Schemas, parts: list[str], accept: str) -> Answer | None:
     """The discovery document of a path; None when the path is none of discovery's."""
+    table = state.resources
     groups = _groups(table)
+    others = aggregated_discovery.groups(state)
     match parts:
         case []:
-            return json_answer({"paths": _paths(groups)})
+            return json_answer({"paths": _paths({name: list(found) for name, found in groups.items()} | others)})
         case ["api"]:
-            return _aggregated_or(accept, {"": groups[""]}, {"kind": "APIVersions", "versions": ["v1"]})
+            plain = {"kind": "APIVersions", "versions": ["v1"]}
+            return _aggregated_or(accept, [_aggregated_group("", groups[""])], plain)
         case ["apis"]:
             named = {name: versions for name, versions in groups.items() if name}
-            plain = {"kind": "APIGroupList", "apiVersion": "v1", "groups": [_group(*item) for item in named.items()]}
-            return _aggregated_or(accept, named, plain)
+            listed = [_group(name, list(found)) for name, found in named.items()]
+            listed += [_group(*item) for item in others.items()]
+            named_groups: Document = {"kind": "APIGroupList", "apiVersion": "v1", "groups": listed}
+            items = [_aggregated_group(*item) for item in named.items()]
+            return _aggregated_or(accept, [*items, *aggregated_discovery.items(state)], named_groups)
         case ["api", version]:
             return _resources("", version, groups[""].get(version))
-        case ["apis", group] if group in groups:
-            return json_answer({"kind": "APIGroup", "apiVersion": "v1", **_group(group, groups[group])})
+        case ["apis", group] if group in groups or group in others:
+            found = _group(group, list(groups[group]) if group in groups else others[group])
+            return json_answer({"kind": "APIGroup", "apiVersion": "v1", **found})
         case ["apis", group, version] if group in groups:
             return _resources(group, version, groups[group].get(version))
         case ["openapi", "v3"]:
-            return json_answer({"paths": dict(_openapi_paths(groups, table.generation))})
+            paths = {name: list(found) for name, found in groups.items()} | others
+            return json_answer({"paths": dict(_openapi_paths(paths, table.generation))})
         case ["openapi", "v3", "api", version]:
             return _openapi(schemas, "", version)
         case ["openapi", "v3", "apis", group, version]:
@@ -77,7 +86,7 @@ def answer(table: ResourceTable, schemas: Schemas, parts: list[str], accept: str
     return None
 
 
-def _paths(groups: dict[str, dict[str, list[Resource]]]) -> list[str]:
+def _paths(groups: dict[str, list[str]]) -> list[str]:
     """Where a client may look further."""
     found = ["/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v3", "/readyz", "/version"]
     for group, versions in groups.items():
@@ -86,18 +95,18 @@ def _paths(groups: dict[str, dict[str, list[Resource]]]) -> list[str]:
     return sorted(found)
 
 
-def _aggregated_or(accept: str, groups: dict[str, dict[str, list[Resource]]], plain: Document) -> Answer:
+def _aggregated_or(accept: str, items: list[Document], plain: Document) -> Answer:
     if "g=apidiscovery.k8s.io" not in accept or "v=v2" not in accept.replace("v=v2beta1", ""):
         return json_answer(plain)
-    items = [
-        {"metadata": {"name": name} if name else {}, "versions": [_version(*item) for item in versions.items()]}
-        for name, versions in groups.items()
-    ]
     document = {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items}
     return Answer(200, encode(document), content_type=AGGREGATED, headers=[("vary", "Accept")])
 
 
-def _group(name: str, versions: dict[str, list[Resource]]) -> Document:
+def _aggregated_group(name: str, versions: dict[str, list[Resource]]) -> Document:
+    return {"metadata": {"name": name} if name else {}, "versions": [_version(*item) for item in versions.items()]}
+
+
+def _group(name: str, versions: list[str]) -> Document:
     listed = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
     return {"name": name, "versions": listed, "preferredVersion": listed[0]}
 
@@ -193,7 +202,7 @@ def _hash(resource: Resource) -> str:
     return base64.b64encode(digest[:8]).decode()
 
 
-def _openapi_paths(groups: dict[str, dict[str, list[Resource]]], generation: int) -> Iterator[tuple[str, Document]]:
+def _openapi_paths(groups: dict[str, list[str]], generation: int) -> Iterator[tuple[str, Document]]:
     for group, versions in groups.items():
         for version in versions:
             path = f"apis/{group}/{version}" if group else f"api/{version}"

@@ -4,11 +4,8 @@ import asyncio
 import gzip
 import hashlib
 import ssl
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 from weakref import WeakKeyDictionary
@@ -21,7 +18,7 @@ from hub.local.apiserver.api_server import ApiServer
 from hub.local.apiserver.certificates import KeyPair
 from hub.local.apiserver.core import OPEN
 from hub.local.apiserver.identity import Identity
-from hub.local.apiserver.watching import Watch
+from hub.local.apiserver.key_files import key_file
 from worker_agent.kube.transport import Request
 
 _GZIP_FROM = 128 * 1024
@@ -65,7 +62,10 @@ class HttpFront:
             return _response(incoming, failed(_too_large()))
         answer = await self._server.answer(_request(incoming, body), identity)
         if answer.watch is not None:
-            return await self._stream(incoming, answer, answer.watch)
+            frames = self._server.frames(answer.watch, lambda: _connected(incoming))
+            return await _streamed(incoming, answer, frames)
+        if answer.stream is not None:
+            return await _streamed(incoming, answer, answer.stream)
         return _response(incoming, answer)
 
     def _identity(self, incoming: web.BaseRequest) -> Identity | None:
@@ -83,23 +83,24 @@ class HttpFront:
             self._by_certificate[connection] = identity
         return self._by_certificate[connection]
 
-    async def _stream(self, incoming: web.BaseRequest, answer: Answer, watch: Watch) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Type": "application/json"})
-        for name, value in answer.headers:
-            response.headers.add(name, value)
-        response.enable_chunked_encoding()
-        await response.prepare(incoming)
-        frames = self._server.frames(watch, lambda: _connected(incoming))
-        try:
-            async for piece in frames:
-                await response.write(piece)
-            await response.write_eof()
-        except (ConnectionError, asyncio.CancelledError):
-            # The client went away; that is how most watches end.
-            incoming.protocol.force_close()
-        finally:
-            await frames.aclose()  # type: ignore[attr-defined]  # an async generator
-        return response
+
+async def _streamed(incoming: web.BaseRequest, answer: Answer, pieces: AsyncIterator[bytes]) -> web.StreamResponse:
+    """An answer that is sent as it comes: a watch, or what another server says."""
+    response = web.StreamResponse(status=answer.status, headers={"Content-Type": answer.content_type})
+    for name, value in answer.headers:
+        response.headers.add(name, value)
+    response.enable_chunked_encoding()
+    await response.prepare(incoming)
+    try:
+        async for piece in pieces:
+            await response.write(piece)
+        await response.write_eof()
+    except (ConnectionError, asyncio.CancelledError):
+        # The client went away; that is how most watches end.
+        incoming.protocol.force_close()
+    finally:
+        await pieces.aclose()  # type: ignore[attr-defined]  # an async generator
+    return response
 
 
 def _connected(incoming: web.BaseRequest) -> bool:
@@ -159,16 +160,6 @@ def server_context(certificate: KeyPair, client_ca: bytes) -> ssl.SSLContext:
     context.load_verify_locations(cadata=client_ca.decode())
     context.verify_mode = ssl.CERT_OPTIONAL
     return context
-
-
-@contextmanager
-def key_file(pair: KeyPair) -> Iterator[Path]:
-    """The ssl module reads keys from files only: one that only we can read, gone again at once."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "pair.pem"
-        path.touch(mode=0o600)
-        path.write_bytes(pair.certificate + pair.key)
-        yield path
 
 
 def metrics(server: ApiServer) -> str:

@@ -22,6 +22,8 @@ class InProcessTransport:
         headers = {"content-type": answer.content_type, **dict(answer.headers)}
         if answer.watch is not None:
             return Response(answer.status, headers, self._frames(answer.watch))
+        if answer.stream is not None:
+            return Response(answer.status, headers, answer.stream)
         return Response(answer.status, headers, _whole(answer.body))
 
     def _frames(self, watch: Watch) -> AsyncIterator[bytes]:

@@ -324,6 +324,8 @@ NAMESPACES = "/namespaces"
 PODS = "/pods"
 EVENTS = "/events"
 CRDS = "apiextensions.k8s.io/customresourcedefinitions"
+SERVICES = "/services"
+APISERVICES = "apiregistration.k8s.io/apiservices"
 MUTATING = "admissionregistration.k8s.io/mutatingwebhookconfigurations"
 VALIDATING = "admissionregistration.k8s.io/validatingwebhookconfigurations"
 

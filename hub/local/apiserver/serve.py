@@ -16,6 +16,7 @@ from pathlib import Path
 from hub.local.apiserver import bootstrap, conversion, crds, kubeconfig_files
 from hub.local.apiserver.api_server import ApiServer
 from hub.local.apiserver.authentication import Authenticator
+from hub.local.apiserver.availability import Availability
 from hub.local.apiserver.certificates import Authority
 from hub.local.apiserver.core import Core, new_state
 from hub.local.apiserver.event_versions import differs
@@ -25,9 +26,11 @@ from hub.local.apiserver.identity import ADMIN, MASTERS, Identity, member
 from hub.local.apiserver.in_process import InProcessTransport
 from hub.local.apiserver.kubeconfig_files import Login
 from hub.local.apiserver.persistence import Row, SqliteLog
+from hub.local.apiserver.relay_client import RelayClient
 from hub.local.apiserver.resources import CRDS
 from hub.local.apiserver.schema.registry import SchemaRegistry
 from hub.local.apiserver.schemas import Schemas
+from hub.local.apiserver.service_addresses import ServiceAddresses
 from hub.local.apiserver.store import State, Stored, decode
 from hub.local.apiserver.webhook_client import WebhookClient
 from worker_agent.api.document import Document
@@ -68,6 +71,8 @@ class RunningServer:
     ca: Authority
     services: dict[tuple[str, str], str]
     _webhooks: WebhookClient
+    _relays: RelayClient
+    _availability: Availability
 
     @property
     def port(self) -> int:
@@ -92,9 +97,11 @@ class RunningServer:
 
     async def stop(self) -> None:
         """Watches end, requests under way finish, everything acknowledged is on disk."""
+        await self._availability.stop()
         await self.server.stop()
         await self.front.stop()
         await self._webhooks.close()
+        await self._relays.close()
 
 
 async def start(config: ServerConfig, clock: Clock | None = None, schemas: Schemas | None = None) -> RunningServer:
@@ -107,7 +114,8 @@ async def start(config: ServerConfig, clock: Clock | None = None, schemas: Schem
     core = Core(state, schemas or SchemaRegistry(), Authenticator(tokens))
     restore(core, list(rows))
     services = {_service_key(name): url for name, url in config.service_map.items()}
-    webhooks = WebhookClient(services)
+    addresses = ServiceAddresses(services, state)
+    webhooks = WebhookClient(addresses)
     server = ApiServer(core, clock, webhooks, log)
     if version:
         bootstrap.renew(core, config.crds, clock.now())
@@ -116,11 +124,16 @@ async def start(config: ServerConfig, clock: Clock | None = None, schemas: Schem
     await server.settle()
     server.cleaner.resume(state)
     server.clean()
-    ca = Authority.load(config.data_dir)
+    ca, proxy = Authority.load(config.data_dir), Authority.load(config.data_dir / "front-proxy")
+    bootstrap.publish_authorities(core, ca.pair.certificate, proxy.pair.certificate, clock.now())
+    await server.settle()
+    relays = server.relays = RelayClient(addresses, proxy.client(bootstrap.FRONT_PROXY))
     front = HttpFront(server)
     certificate = ca.server([*_LOOPBACK, config.host, *config.extra_hosts])
     await front.start(config.host, config.port, certificate, ca.pair.certificate)
-    running = RunningServer(config, server, front, ca, services, webhooks)
+    availability = Availability(server, relays)
+    availability.start()
+    running = RunningServer(config, server, front, ca, services, webhooks, relays, availability)
     kubeconfig_files.write(config.data_dir / "admin.kubeconfig", running.kubeconfig())
     return running
 

@@ -187,6 +187,8 @@ class State:
         """Owner's uid -> (store, key) of the objects that name it."""
         self.conversions: dict[str, Any] = {}
         """Collection -> how its objects are kept (``conversion.Conversion``), for custom kinds."""
+        self.aggregation: Any = None
+        """The APIs of other servers (``aggregation.Aggregation``), set by ``core.new_state``."""
         self.hooks: Any = None
         """The parsed webhook configurations (``webhook_rules.HookTable``), set by ``core.new_state``."""
         self._unread: list[Event] = []

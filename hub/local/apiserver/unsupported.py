@@ -21,9 +21,9 @@ FEATURES: dict[str, str] = {
     "protobuf": "protobuf and CBOR bodies: clients are answered in JSON, bodies in them are refused with 415",
     "openapi-v2": "/openapi/v2: clients of today read /openapi/v3",
     "legacy-watch": "the /watch/ path prefix: use ?watch=true",
-    "conversion-webhooks": "conversion of what admission webhooks of another version see, and of what field managers of "
-    "another version own: only apiVersion differs there",
-    "aggregation": "APIService proxying: APIService objects are stored and do nothing",
+    "conversion-webhooks": "conversion of what admission webhooks and field managers of another version see: only "
+    "apiVersion differs there",
+    "aggregation": "APIService objects of the groups served here: only those of other servers exist",
     "admission-policies": "ValidatingAdmissionPolicy and MutatingAdmissionPolicy: admission webhooks only",
     "quota": "admission by ResourceQuota and LimitRange: the objects are stored and do nothing",
     "service-accounts": "service account tokens and their controller: tokens come from configuration",

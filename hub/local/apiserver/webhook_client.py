@@ -2,16 +2,14 @@
 
 import asyncio
 import ssl
-from collections.abc import Mapping
 
 import aiohttp
 import msgspec
 
+from hub.local.apiserver import dial_errors
+from hub.local.apiserver.service_addresses import ServiceAddresses
 from hub.local.apiserver.store import decode, encode
 from hub.local.apiserver.webhooks import WebhookAnswer, WebhookCall
-
-ServiceMap = Mapping[tuple[str, str], str]
-"""(namespace, name) of a Service to the base URL its pods would have, such as ``https://127.0.0.1:9443``."""
 
 
 def _refusal(status: int) -> str:
@@ -23,17 +21,10 @@ def _refusal(status: int) -> str:
     return f"the server responded with the status code {status} but did not return more information"
 
 
-def _complaint(error: Exception) -> str:
-    """Go's words for a connection that does not come about; else the error's own."""
-    if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, ConnectionRefusedError):
-        return f"dial tcp {error.host}:{error.port}: connect: connection refused"
-    return str(error)
-
-
 class WebhookClient:
     """Carries out calls; never raises for what the other side does."""
 
-    def __init__(self, services: ServiceMap) -> None:
+    def __init__(self, services: ServiceAddresses) -> None:
         self._services = services
         self._session: aiohttp.ClientSession | None = None
         self._contexts: dict[bytes, ssl.SSLContext] = {}
@@ -47,7 +38,7 @@ class WebhookClient:
         except TimeoutError:
             return WebhookAnswer(None, f'Post "{shown}": context deadline exceeded')
         except (aiohttp.ClientError, OSError, ssl.SSLError) as error:
-            return WebhookAnswer(None, f'Post "{shown}": {_complaint(error)}')
+            return WebhookAnswer(None, f'Post "{shown}": {dial_errors.complaint(error)}')
         except msgspec.DecodeError as error:
             return WebhookAnswer(None, f"couldn't get version/kind; json parse error: {error}")
 
@@ -59,8 +50,8 @@ class WebhookClient:
         namespace, name, port, path = call.service
         host = f"{name}.{namespace}.svc"
         shown = f"https://{host}:{port}{path}{timeout}"
-        base = self._services.get((namespace, name), "")
-        return shown, f"{base.rstrip('/')}{path}{timeout}" if base else "", host
+        base = self._services.base(namespace, name, port)
+        return shown, f"{base}{path}{timeout}" if base else "", host
 
     async def _post(self, call: WebhookCall, url: str, host: str) -> WebhookAnswer:
         session = self._opened()

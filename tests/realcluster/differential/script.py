@@ -40,6 +40,7 @@ GROUPS = {
     "node.k8s.io/v1": "runtimeclasses RuntimeClass!",
     "rbac.authorization.k8s.io/v1": "roles Role, rolebindings RoleBinding, clusterroles ClusterRole!",
     "apiextensions.k8s.io/v1": "customresourcedefinitions CustomResourceDefinition!",
+    "apiregistration.k8s.io/v1": "apiservices APIService!",
     "admissionregistration.k8s.io/v1": (
         "validatingwebhookconfigurations ValidatingWebhookConfiguration!,"
         " mutatingwebhookconfigurations MutatingWebhookConfiguration!"

@@ -1,4 +1,7 @@
-"""A webhook that both servers call, for admission and for conversion: what it answers is told by the path."""
+"""A webhook that both servers call, for admission and for conversion: what it answers is told by the path.
+
+It is an aggregated API server too: below ``/apis/`` it says what it was sent.
+"""
 
 import base64
 import json
@@ -134,6 +137,7 @@ class Webhook:
         self._thread.start()
         self.variables = {
             "webhook": f"https://127.0.0.1:{self._server.server_port}",
+            "port": str(self._server.server_port),
             "ca": base64.b64encode(authority.cert_pem.bytes()).decode(),
         }
         return self
@@ -144,10 +148,41 @@ class Webhook:
         self._thread.join()
 
 
+_TOLD = frozenset(
+    ["accept", "authorization", "content-type", "impersonate-user", "x-custom", "x-remote-group", "x-remote-user"]
+)
+
+
+def _resource_list(group_version: str) -> Review:
+    echoes = {"name": "echoes", "singularName": "echo", "namespaced": True, "kind": "Echo", "verbs": ["get", "list"]}
+    status = {"name": "echoes/status", "singularName": "", "namespaced": True, "kind": "Echo", "verbs": ["get"]}
+    listed = {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version}
+    return {**listed, "resources": [{**echoes, "shortNames": ["ec"]}, status]}
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
+    def do_GET(self) -> None:
+        self._aggregated(b"")
+
+    def _aggregated(self, body: bytes) -> None:
+        parts = self.path.partition("?")[0].strip("/").split("/")
+        if parts[0] != "apis" or len(parts) < 3:
+            self._answer(404, b"no such path")
+        elif len(parts) == 3:
+            self._answer(200, json.dumps(_resource_list("/".join(parts[1:]))).encode())
+        elif parts[3] == "teapots":
+            self._answer(418, json.dumps({"kind": "Status", "code": 418, "message": "short and stout"}).encode())
+        else:
+            told = {name.lower(): self.headers.get_all(name) for name in self.headers if name.lower() in _TOLD}
+            echo = {"kind": "Echo", "method": self.command, "path": self.path, "headers": told, "body": body.decode()}
+            self._answer(200, json.dumps(echo).encode())
+
     def do_POST(self) -> None:
+        if self.path.startswith("/apis/"):
+            self._aggregated(self.rfile.read(int(self.headers["content-length"])))
+            return
         review = json.loads(self.rfile.read(int(self.headers["content-length"])))
         path = self.path.partition("?")[0]
         if path in CONVERSIONS:

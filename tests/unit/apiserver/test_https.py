@@ -14,7 +14,8 @@ import pytest
 from aiohttp import web
 
 from hub.local.apiserver.certificates import Authority
-from hub.local.apiserver.http import key_file, server_context
+from hub.local.apiserver.http import server_context
+from hub.local.apiserver.key_files import key_file
 from hub.local.apiserver.serve import RunningServer, ServerConfig, start
 from tests.unit.apiserver.plain_schemas import PlainSchemas
 from tests.unit.apiserver.world import CONFIG_MAPS, config_map

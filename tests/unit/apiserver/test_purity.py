@@ -10,7 +10,8 @@ FORBIDDEN = {
     "sqlite3", "ssl", "tempfile", "tenacity", "threading", "time",
 }  # fmt: skip
 SHELLS = {
-    "api_server", "certificates", "http", "in_process", "kubeconfig_files", "persistence", "serve", "webhook_client",
+    "api_server", "availability", "certificates", "dial_errors", "http", "in_process", "key_files", "kubeconfig_files",
+    "persistence", "relay_client", "serve", "webhook_client",
 }  # fmt: skip
 
 

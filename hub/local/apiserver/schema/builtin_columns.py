@@ -23,6 +23,8 @@ JOB_STATES: Final = ("Complete", "Failed", "Terminating", "Suspended", "FailureT
 
 def of_kind(kind: str) -> Columns:
     """The columns of a built-in kind."""
+    if kind == "APIService":
+        return _api_service()
     cells = CELLS.get(kind)
     definitions = openapi_data.load().columns.get(PRINTED_AS.get(kind, kind))
     if cells is None or definitions is None:
@@ -43,6 +45,31 @@ def _created_at() -> Columns:
         return [_name(document), document["metadata"].get("creationTimestamp")]
 
     return Columns([custom_columns.name_column(), created], cells)
+
+
+def _api_service() -> Columns:
+    """The aggregator's own table (kube-aggregator pkg/registry/apiservice/etcd)."""
+    described = {
+        "Service": "The reference to the service that hosts this API endpoint.",
+        "Available": "Whether this service is available.",
+        "Age": custom_columns.metadata_text("creationTimestamp"),
+    }
+    definitions: list[Document] = [
+        {"name": name, "type": "string", "format": "", "description": text, "priority": 0}
+        for name, text in described.items()
+    ]
+    return Columns([custom_columns.name_column(), *definitions], _api_service_cells)
+
+
+def _api_service_cells(document: Document, now: datetime) -> list[Any]:
+    service = get(document, "spec.service")
+    place = f"{service.get('namespace', '')}/{service.get('name', '')}" if service else "Local"
+    conditions = get(document, "status.conditions", ())
+    available = next((one for one in conditions if one.get("type") == "Available"), {"status": "Unknown"})
+    text = available["status"]
+    if text != "True" and available.get("reason"):
+        text = f"{text} ({available['reason']})"
+    return [_name(document), place, text, _age(document, now)]
 
 
 def _name(document: Document) -> str:

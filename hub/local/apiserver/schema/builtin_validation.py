@@ -3,13 +3,21 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from hub.local.apiserver.schema import field_errors, job_validation, name_rules, object_meta, pod_validation
+from hub.local.apiserver.schema import (
+    client_config_validation,
+    field_errors,
+    job_validation,
+    name_rules,
+    object_meta,
+    pod_validation,
+    webhook_validation,
+)
 from hub.local.apiserver.schema.field_errors import FieldError
 from worker_agent.api.document import Document
 
 Check = Callable[[Document, Document | None, str], Iterator[FieldError]]
 LABEL_NAMED: Final = frozenset({"Namespace", "Service"})
-PATH_NAMED: Final = frozenset({"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"})
+PATH_NAMED: Final = frozenset({"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding", "APIService"})
 LARGEST_SECRET: Final = 1024 * 1024
 HIGHEST_PRIORITY: Final = 1_000_000_000
 
@@ -106,12 +114,6 @@ def _config_map(document: Document, old: Document | None, _subresource: str) -> 
 def _runtime_class(document: Document, _old: Document | None, _subresource: str) -> Iterator[FieldError]:
     if not document.get("handler"):
         yield field_errors.required("handler")
-
-
-def _webhooks(document: Document, _old: Document | None, _subresource: str) -> Iterator[FieldError]:
-    for index, webhook in enumerate(document.get("webhooks") or ()):
-        if not webhook.get("sideEffects"):
-            yield field_errors.required(f"webhooks[{index}].sideEffects", "must specify one of None, NoneOnDryRun")
 
 
 def _priority_class(document: Document, old: Document | None, _subresource: str) -> Iterator[FieldError]:
@@ -234,8 +236,9 @@ CHECKS: Final[dict[str, Check]] = {
     "Node": _node,
     "Lease": _lease,
     "RuntimeClass": _runtime_class,
-    "MutatingWebhookConfiguration": _webhooks,
-    "ValidatingWebhookConfiguration": _webhooks,
+    "APIService": client_config_validation.api_service_errors,
+    "MutatingWebhookConfiguration": webhook_validation.errors,
+    "ValidatingWebhookConfiguration": webhook_validation.errors,
     "Event": _event,
     "Deployment": _workload_of("Always"),
     "StatefulSet": _workload_of("Always"),

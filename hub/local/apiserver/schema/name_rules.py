@@ -4,6 +4,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
+DNS1035_LABEL: Final = "[a-z]([-a-z0-9]*[a-z0-9])?"
 LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 SUBDOMAIN: Final = rf"{LABEL}(\.{LABEL})*"
 KEY: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
@@ -61,6 +62,18 @@ def dns1123_subdomain(text: str) -> tuple[str, ...]:
 
 
 @lru_cache(4096)
+def dns1035_label(text: str) -> tuple[str, ...]:
+    """Complaints about a name that must be a DNS label starting with a letter."""
+    complaints: tuple[str, ...] = (too_long(63),) if len(text) > 63 else ()
+    if not _matches(DNS1035_LABEL, text):
+        words = (
+            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
+            "character, and end with an alphanumeric character"
+        )
+        complaints += (described(words, DNS1035_LABEL, "my-name", "abc-123"),)
+    return complaints
+
+
 def path_segment(text: str) -> tuple[str, ...]:
     """Names of RBAC objects: anything a URL path can hold."""
     if text in {".", ".."}:

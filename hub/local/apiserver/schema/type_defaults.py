@@ -86,6 +86,7 @@ WHERE_ABSENT: Final[dict[str, dict[str, Any]]] = {
     f"{ADMISSION}ServiceReference": {"port": 443},
     f"{ADMISSION}ValidatingAdmissionPolicySpec": {"failurePolicy": "Fail"},
     f"{ADMISSION}MatchResources": {"matchPolicy": "Equivalent", "namespaceSelector": {}, "objectSelector": {}},
+    "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.ServiceReference": {"port": 443},
     "io.k8s.api.scheduling.v1.PriorityClass": {"preemptionPolicy": "PreemptLowerPriority"},
     "io.k8s.api.storage.v1.StorageClass": {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"},
 }
