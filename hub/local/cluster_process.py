@@ -31,6 +31,8 @@ class Configuration(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     port: int
     data_directory: str
     persistent: bool = False
+    audit: bool = False
+    """Real control planes write each write request to ``<data directory>/audit.log``; the embedded one counts them."""
     node_groups: list[dict[str, object]] = []
     autoscaler: dict[str, float] | None = None
 

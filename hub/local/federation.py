@@ -47,6 +47,8 @@ class Federation:
     """Keep every cluster's objects in SQLite, so that its API server may be killed."""
     real: bool = False
     """Real control planes, from the folder KUBEBUILDER_ASSETS names, in place of the embedded API server."""
+    audit: bool = False
+    """Have real control planes log every write (``audit.log`` in the cluster's folder)."""
     programs: dict[str, Program] = field(default_factory=dict)
     running: dict[str, Process] = field(default_factory=dict)
 
@@ -55,7 +57,7 @@ class Federation:
         self._refuse_second()
         self._refuse_missing()
         module = programs.REAL_CLUSTER if self.real else programs.EMBEDDED_CLUSTER
-        made = programs.of(self.spec, self.layout, self.persistent, module)
+        made = programs.of(self.spec, self.layout, programs.Clusters(module, self.persistent, self.audit))
         self.programs = {program.name: program for program in made}
         what = "real control planes" if self.real else "API servers"
         say(f"starting {len(self.spec.clusters)} {what} with simulated nodes")

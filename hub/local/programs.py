@@ -34,22 +34,26 @@ EMBEDDED_CLUSTER = "hub.local.cluster_process"
 REAL_CLUSTER = "hub.local.real.cluster_process"
 
 
-def of(
-    spec: FederationSpec, where: Layout, persistent: bool, cluster_module: str = EMBEDDED_CLUSTER
-) -> Iterator[Program]:
-    """Every program of the federation, clusters first; writes their settings files on the way.
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """How clusters run: ``module`` runs one; both that there are read the same configuration and keep the promise."""
 
-    ``cluster_module`` runs one cluster: both that there are read the same configuration and keep the same promise.
-    """
+    module: str = EMBEDDED_CLUSTER
+    persistent: bool = False
+    audit: bool = False
+
+
+def of(spec: FederationSpec, where: Layout, clusters: Clusters) -> Iterator[Program]:
+    """Every program of the federation, clusters first; writes their settings files on the way."""
     for cluster in spec.clusters:
-        yield _cluster(cluster, where, persistent, cluster_module)
+        yield _cluster(cluster, where, clusters)
     if spec.manager:
         yield _controller(HUB, "hub.cli", spec.manager, where, _door(spec))
     for worker in spec.workers:
         yield _controller(f"{AGENT}-{worker.name}", "worker_agent.cli", worker, where)
 
 
-def _cluster(cluster: Cluster, where: Layout, persistent: bool, module: str) -> Program:
+def _cluster(cluster: Cluster, where: Layout, how: Clusters) -> Program:
     path = where.cluster_configuration(cluster.name)
     (port,) = layout.free_ports(1)
     folder = where.cluster(cluster.name)
@@ -61,7 +65,8 @@ def _cluster(cluster: Cluster, where: Layout, persistent: bool, module: str) -> 
                     "name": cluster.name,
                     "port": port,
                     "dataDirectory": str(folder),
-                    "persistent": persistent,
+                    "persistent": how.persistent,
+                    "audit": how.audit,
                     "nodeGroups": [group.model_dump(by_alias=True) for group in cluster.node_groups],
                     "autoscaler": cluster.autoscaler.model_dump(by_alias=True) if cluster.autoscaler else None,
                 }
@@ -72,7 +77,7 @@ def _cluster(cluster: Cluster, where: Layout, persistent: bool, module: str) -> 
     async def ready() -> bool:
         return where.cluster_kubeconfig(cluster.name).exists() and await _listens(port)
 
-    return Program(f"{CLUSTER}-{cluster.name}", ["-m", module, str(path)], ready)
+    return Program(f"{CLUSTER}-{cluster.name}", ["-m", how.module, str(path)], ready)
 
 
 def _door(spec: FederationSpec) -> dict[str, Any]:

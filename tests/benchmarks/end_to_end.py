@@ -1,30 +1,41 @@
 """From creating a Job on the manager to its pods running on a worker: rate, latency, writes, CPU and memory.
 
-    .venv/bin/python tests/benchmarks/end_to_end.py [--jobs 300] [--rate 0] [--seconds 1]
+    .venv/bin/python tests/benchmarks/end_to_end.py [--real] [--jobs 300] [--rate 0] [--seconds 1]
 
 Starts the local federation (one manager, three workers), submits equal one-pod Jobs at once (or ``--rate`` a second),
 waits until all have finished, and prints a table and, on the last line, JSON. Writes come from the API servers' own
 counters, by user agent; CPU seconds and peak memory from the operating system, per process, while the jobs ran.
+
+With ``--real`` the clusters are real control planes (built the first time): Jobs are run by the real job controller,
+writes are counted from the audit logs, by who made them, and CPU seconds are told for each component.
 """
 
 import argparse
 import asyncio
 import json
+import os
 import re
 import statistics
 import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from hub.local import spec
 from hub.local.federation import Federation, connect
 from hub.local.layout import Layout
+from hub.local.real import components
+from hub.local.real.files import Files
+from tests import cluster_choice
+from tests.benchmarks import audit_log
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import JOBS
 from worker_agent.kube.client import Client
@@ -85,9 +96,27 @@ class Watcher:
             self.done.set()
 
 
-async def writes(federation: Federation) -> dict[str, Counter[tuple[str, str]]]:
-    """Per cluster: write requests by (user agent, resource)."""
-    found: dict[str, Counter[tuple[str, str]]] = {}
+Counts = dict[str, Counter[tuple[str, str]]]
+"""Per cluster: write requests by (user agent, resource)."""
+
+
+class AuditLogs:
+    """The writes of real clusters since this was made, by what their API servers logged."""
+
+    def __init__(self, federation: Federation) -> None:
+        folders = {cluster.name: federation.layout.cluster(cluster.name) for cluster in federation.spec.clusters}
+        self._logs = {name: Files(folder).audit_log for name, folder in folders.items()}
+        self._starts = {name: log.stat().st_size for name, log in self._logs.items()}
+
+    def read(self) -> dict[str, audit_log.Writes]:
+        return {name: audit_log.read(log, self._starts[name]) for name, log in self._logs.items()}
+
+
+async def writes(federation: Federation) -> Counts:
+    """So far, by the embedded servers' counters; real ones have none."""
+    found: Counts = {}
+    if federation.real:
+        return found
     for cluster in federation.spec.clusters:
         async with connect(federation.layout, cluster.name) as client:
             text = (await client.raw(Request("GET", "/metrics"))).decode()
@@ -98,17 +127,23 @@ async def writes(federation: Federation) -> dict[str, Counter[tuple[str, str]]]:
 
 
 def usage(federation: Federation) -> dict[str, tuple[float, int]]:
-    """Per process: CPU seconds so far and peak resident bytes."""
+    """Per process: CPU seconds so far and peak resident bytes. Components of real clusters are told on their own."""
     found = {}
     for name, process in federation.running.items():
         handle = process.handle()
         if handle is None:
             raise SystemExit(f"{name} ended during the run; see {process.log}")
-        times = handle.cpu_times()
-        status = Path(f"/proc/{process.pid}/status").read_text()
-        peak = re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE)
-        found[name] = (times.user + times.system, int(peak[1]) * 1024 if peak else handle.memory_info().rss)
+        found[name] = _usage(handle)
+        for child in handle.children() if federation.real else ():
+            found[f"{name.removeprefix('cluster-')} {Path(child.cmdline()[0]).name}"] = _usage(child)
     return found
+
+
+def _usage(process: psutil.Process) -> tuple[float, int]:
+    times = process.cpu_times()
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    peak = re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE)
+    return times.user + times.system, int(peak[1]) * 1024 if peak else process.memory_info().rss
 
 
 async def submit(client: Client, arguments: argparse.Namespace) -> dict[str, float]:
@@ -135,6 +170,7 @@ async def run(federation: Federation, arguments: argparse.Namespace) -> dict[str
         informer.add_handler(watcher.on_job)
         watching = asyncio.create_task(informer.run())
         await informer.synced.wait()
+        logs = AuditLogs(federation) if federation.real else None
         writes_before, usage_before = await writes(federation), usage(federation)
         start = time.monotonic()
         sent = await submit(client, arguments)
@@ -144,6 +180,7 @@ async def run(federation: Federation, arguments: argparse.Namespace) -> dict[str
         elapsed = time.monotonic() - start
         await settled(federation)
         writes_after, usage_after = await writes(federation), usage(federation)
+        logged = logs.read() if logs else {}
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
     waits = sorted(watcher.running[name] - sent[name] for name in sent)
@@ -157,10 +194,17 @@ async def run(federation: Federation, arguments: argparse.Namespace) -> dict[str
             "p50": round(statistics.median(waits), 3),
             "p99": round(waits[min(len(waits) - 1, int(len(waits) * 0.99))], 3),
         },
+        "clusters": "real" if federation.real else "embedded",
         "writes_per_job": {
-            cluster: by_agent(writes_after[cluster] - writes_before[cluster], arguments.jobs)
-            for cluster in writes_after
+            cluster: by_agent(made, arguments.jobs) for cluster, made in _made(writes_before, writes_after, logged)
         },
+        "refused_per_job": {
+            cluster: {
+                f"{agent} {code}": round(count / arguments.jobs, 2) for (agent, code), count in found.refused.items()
+            }
+            for cluster, found in logged.items()
+        },
+        "api_server_cpu_seconds_per_job": _api_servers(federation, usage_before, usage_after, arguments.jobs),
         "processes": {
             name: {
                 "cpu_seconds": round(usage_after[name][0] - usage_before[name][0], 2),
@@ -187,6 +231,27 @@ async def settled(federation: Federation) -> None:
             await asyncio.gather(watching, return_exceptions=True)
 
 
+def _made(
+    before: Counts, after: Counts, logged: dict[str, audit_log.Writes]
+) -> Iterator[tuple[str, Counter[tuple[str, str]]]]:
+    for cluster, found in logged.items():
+        yield cluster, found.made
+    for cluster, counts in after.items():
+        yield cluster, counts - before[cluster]
+
+
+def _api_servers(
+    federation: Federation, before: dict[str, tuple[float, int]], after: dict[str, tuple[float, int]], jobs: int
+) -> dict[str, float]:
+    """By cluster, and all together. The embedded server shares its process with the simulated nodes."""
+    names = {
+        cluster.name: f"{cluster.name} {components.API_SERVER}" if federation.real else f"cluster-{cluster.name}"
+        for cluster in federation.spec.clusters
+    }
+    spent = {cluster: (after[name][0] - before[name][0]) / jobs for cluster, name in names.items()}
+    return {cluster: round(seconds, 4) for cluster, seconds in (spent | {"all": sum(spent.values())}).items()}
+
+
 def by_agent(counts: Counter[tuple[str, str]], jobs: int) -> dict[str, float]:
     """Writes per job by user agent, events apart."""
     totals: Counter[str] = Counter()
@@ -202,9 +267,13 @@ def show(result: dict[str, Any]) -> None:
     print("\nwrites per job")
     for cluster, agents in result["writes_per_job"].items():
         print(f"  {cluster:10}", ", ".join(f"{agent} {count}" for agent, count in agents.items()))
-    print(f"\n{'process':18}{'CPU s':>8}{'peak MiB':>10}")
+    print("\nrefused per job")
+    for cluster, agents in result["refused_per_job"].items():
+        print(f"  {cluster:10}", ", ".join(f"{agent} {count}" for agent, count in agents.items()) or "none")
+    print("\nAPI server CPU seconds per job:", result["api_server_cpu_seconds_per_job"])
+    print(f"\n{'process':32}{'CPU s':>8}{'peak MiB':>10}")
     for name, figures in result["processes"].items():
-        print(f"{name:18}{figures['cpu_seconds']:8.1f}{figures['peak_mebibytes']:10d}")
+        print(f"{name:32}{figures['cpu_seconds']:8.1f}{figures['peak_mebibytes']:10d}")
 
 
 def main() -> int:
@@ -213,10 +282,14 @@ def main() -> int:
     parser.add_argument("--rate", type=float, default=0.0, help="jobs a second; 0 submits all at once")
     parser.add_argument("--seconds", type=float, default=1.0, help="how long each pod runs")
     parser.add_argument("--timeout", type=float, default=300.0)
+    parser.add_argument("--real", action="store_true", help="on real control planes")
     arguments = parser.parse_args()
+    if arguments.real:
+        os.environ.setdefault(cluster_choice.ASSETS, str(cluster_choice.built(cluster_choice.NEWEST)))
     folder = spec.shipped()
     with tempfile.TemporaryDirectory(prefix="fedhub-bench-") as scratch:
-        federation = Federation(spec.load(folder), folder, Layout(Path(scratch)))
+        layout = Layout(Path(scratch))
+        federation = Federation(spec.load(folder), folder, layout, real=arguments.real, audit=arguments.real)
         try:
             result = asyncio.run(run(federation, arguments))
         finally:

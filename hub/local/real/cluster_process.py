@@ -38,9 +38,10 @@ async def run(configuration: Configuration) -> None:
             name=configuration.name,
             port=configuration.port,
             crds=configuration.definitions,
+            audit=configuration.audit,
         )
     )
-    client = plane.connect()
+    client = plane.connect("fedhub-simulation")
     clock = SystemClock()
     shape = configuration.shape
     play = simulation.run_machines if programs.controller_manager else simulation.run_simulation

@@ -56,7 +56,7 @@ class ControlPlaneConfig:
     crds: Sequence[Document] = ()
     jobs: bool = True
     audit: bool = False
-    """Write every request to ``<folder>/audit.log``."""
+    """Write every write request to ``<folder>/audit.log``."""
 
 
 @dataclass(slots=True)
@@ -83,10 +83,10 @@ class ControlPlane:
         authority = self.files.authority.read_bytes()
         return kubeconfig_files.document(self.config.name, self.url, authority, login)
 
-    def connect(self) -> Client:
+    def connect(self, user_agent: str = "fedhub-local") -> Client:
         """A client with administrator rights; the caller closes it."""
         found = kubeconfig.load(msgspec.json.encode(self.kubeconfig))
-        return Client(kubernetes_transport.connect(found), SystemClock(), user_agent="fedhub-local")
+        return Client(kubernetes_transport.connect(found), SystemClock(), user_agent=user_agent)
 
     async def ended(self) -> str:
         """Waits until a component ends by itself; its name."""
