@@ -6,7 +6,7 @@ needs it, so that ``--help`` and mistakes answer at once.
 
 import typer
 
-from hub.cli import demo_command, enroll_commands, local_commands, run_command
+from hub.cli import cluster_commands, demo_command, enroll_commands, local_commands, run_command
 
 app = typer.Typer(
     name="fedhub",
@@ -17,6 +17,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("run")(run_command.run)
+app.add_typer(cluster_commands.app, name="cluster")
 app.command("enroll")(enroll_commands.enroll)
 app.command("unenroll")(enroll_commands.unenroll)
 app.command("demo")(demo_command.demo)

@@ -1,13 +1,12 @@
 """``fedhub enroll`` and ``unenroll``: invite a worker whose agent dials in, and end its membership."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hub.cli import output
+from hub.cli import manager_client, output
 from hub.cli.output import Format
 from hub.cli.run_command import Config, Context, Kubeconfig
 
@@ -121,22 +120,8 @@ def _settings(config: Any) -> "HubSettings":
 def _run(work: Callable[["Client"], Awaitable[None]], kubeconfig: Any, context: str) -> None:
     from hub.app.enrolling import EnrollingError  # noqa: PLC0415
     from hub.clusters.agents.enrolments import AuthorityUnusable  # noqa: PLC0415
-    from worker_agent.cli import process  # noqa: PLC0415
-    from worker_agent.kube.client import Client  # noqa: PLC0415
-    from worker_agent.kube.clock import SystemClock  # noqa: PLC0415
-    from worker_agent.kube.errors import ApiError  # noqa: PLC0415
-    from worker_agent.kube.kubeconfig import KubeconfigError  # noqa: PLC0415
-
-    async def with_client() -> None:
-        client = Client(process.connect(kubeconfig, context), SystemClock(), user_agent="fedhub-cli")
-        try:
-            await work(client)
-        finally:
-            await client.close()
 
     try:
-        asyncio.run(with_client())
-    except KubeconfigError as error:
-        output.fail(error, 2)
-    except (EnrollingError, AuthorityUnusable, ApiError, ConnectionError) as error:
+        manager_client.run(work, kubeconfig, context)
+    except (EnrollingError, AuthorityUnusable) as error:
         output.fail(error)

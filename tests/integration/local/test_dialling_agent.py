@@ -107,6 +107,35 @@ def check_logs(federation: Federation, invitation: dict) -> None:
         assert not [log for log in logs if text in log], text
 
 
+def test_cluster_commands(federation):
+    (row,) = json.loads(command(federation, "hub.cli", "manager", "cluster", "list", "-o", "json"))
+    assert (row["name"], row["source"], row["connected"], row["scheduling"]) == ("berlin", "agent", "yes", "open")
+    manager = Kubectl(federation, "manager")
+    long = JOB.replace('run-seconds: "1"', 'run-seconds: "600"')
+    name = manager("create", "-f", "-", "-o", "name", stdin=long).strip()
+    Kubectl(federation, "berlin").wait(name, "create", "-n", "training")
+    drained = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "hub.cli",
+            "cluster",
+            "drain",
+            "berlin",
+            "--kubeconfig",
+            str(federation.layout.kubeconfig),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert drained.returncode == 3
+    assert name.removeprefix("job.batch/") in drained.stdout
+    assert "1 of 1 workloads have nowhere else to go" in drained.stderr
+    manager("delete", name, "-n", "training")
+
+
 def test_withdrawn_worker_is_out_and_comes_back_by_a_new_invitation(federation):
     manager = Kubectl(federation, "manager")
     command(federation, "hub.cli", "manager", "unenroll", "berlin")
