@@ -26,7 +26,8 @@ class Writes:
         if code >= 400:
             self.refused[agent, code] += 1
         elif reference.get("namespace") not in SYSTEM_NAMESPACES:
-            self.made[agent, reference.get("resource", "")] += 1
+            place = (reference.get("resource", ""), reference.get("subresource", ""))
+            self.made[agent, "/".join(part for part in place if part)] += 1
 
 
 def who(user_agent: str) -> str:

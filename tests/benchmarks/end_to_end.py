@@ -198,12 +198,8 @@ async def run(federation: Federation, arguments: argparse.Namespace) -> dict[str
         "writes_per_job": {
             cluster: by_agent(made, arguments.jobs) for cluster, made in _made(writes_before, writes_after, logged)
         },
-        "refused_per_job": {
-            cluster: {
-                f"{agent} {code}": round(count / arguments.jobs, 2) for (agent, code), count in found.refused.items()
-            }
-            for cluster, found in logged.items()
-        },
+        "writes_per_job_of_each": {cluster: per_job(found.made, arguments.jobs) for cluster, found in logged.items()},
+        "refused_per_job": {cluster: per_job(found.refused, arguments.jobs) for cluster, found in logged.items()},
         "api_server_cpu_seconds_per_job": _api_servers(federation, usage_before, usage_after, arguments.jobs),
         "processes": {
             name: {
@@ -252,6 +248,11 @@ def _api_servers(
     return {cluster: round(seconds, 4) for cluster, seconds in (spent | {"all": sum(spent.values())}).items()}
 
 
+def per_job(counts: Counter[Any], jobs: int) -> dict[str, float]:
+    """``fedhub-hub jobs/status`` or ``fedhub-hub 409`` and how many there were for each job, most first."""
+    return {f"{agent} {what}": round(count / jobs, 2) for (agent, what), count in counts.most_common()}
+
+
 def by_agent(counts: Counter[tuple[str, str]], jobs: int) -> dict[str, float]:
     """Writes per job by user agent, events apart."""
     totals: Counter[str] = Counter()
@@ -267,7 +268,8 @@ def show(result: dict[str, Any]) -> None:
     print("\nwrites per job")
     for cluster, agents in result["writes_per_job"].items():
         print(f"  {cluster:10}", ", ".join(f"{agent} {count}" for agent, count in agents.items()))
-    print("\nrefused per job")
+    if result["refused_per_job"]:
+        print("\nrefused per job")
     for cluster, agents in result["refused_per_job"].items():
         print(f"  {cluster:10}", ", ".join(f"{agent} {count}" for agent, count in agents.items()) or "none")
     print("\nAPI server CPU seconds per job:", result["api_server_cpu_seconds_per_job"])
