@@ -47,7 +47,9 @@ async def _until_served(client: Client, checks: ProvisioningChecks, clock: Clock
     try:
         served = await kinds_served.is_served(client, PROVISIONING_REQUESTS)
     except (ConnectionError, OSError, ApiError):
-        served = False
-    if not served:
+        pass  # Not known yet: nothing is said of the checks until it is.
+    else:
+        if served:
+            return
         checks.tell_served(False)
-        await kinds_served.until_served(client, PROVISIONING_REQUESTS, clock)
+    await kinds_served.until_served(client, PROVISIONING_REQUESTS, clock)

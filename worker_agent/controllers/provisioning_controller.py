@@ -1,6 +1,6 @@
 """ProvisioningRequests' shell: gathers a Workload's view, carries out what ``engine.provisioning`` decides."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from worker_agent.api.admission_check import AdmissionCheck
@@ -39,6 +39,9 @@ OWNER_INDEX = "owning workload"
 CHECK_INDEX = "admission check"
 """Workloads by the AdmissionChecks in their status."""
 
+DELETED_SECONDS = 10.0
+"""What we deleted is taken for gone for so long, whatever the watch shows; if it shows it still, it is there."""
+
 
 def owners_of(request: Document) -> Iterable[str]:
     metadata = request["metadata"]
@@ -62,8 +65,8 @@ class ProvisioningController:
         self._applier = applier
         self._rules = rules
         self._clock = clock
-        self._deleted: set[str] = set()
-        """UIDs of requests that we deleted and the watch still shows."""
+        self._deleted: dict[str, float] = {}
+        """Requests by UID that we deleted and the watch still shows, and until when that is believed."""
         self.controller: Controller[Key] = Controller("provisioning", self._reconcile, workers=5, clock=clock)
         self._requests = known.informer(PROVISIONING_REQUESTS)
         self._workloads = known.informer(WORKLOADS)
@@ -85,10 +88,20 @@ class ProvisioningController:
 
     def _request_changed(self, event: Event[Document]) -> None:
         if event.type is EventType.DELETED and event.old is not None:
-            self._deleted.discard(uid_of(event.old))
+            self._deleted.pop(uid_of(event.old), None)
+            self._enqueue_namesakes(event.key)
         for request in (event.old, event.new):
             for owner in owners_of(request) if request is not None else ():
                 self.controller.enqueue(Key.parse(owner))
+
+    def _enqueue_namesakes(self, request: Key) -> None:
+        """A request in whose way this one stood, whoever made it, can be made now."""
+        for check in self._known.informer(ADMISSION_CHECKS).values():
+            if check_activity.is_ours(check):
+                for workload in self._workloads.by_index(CHECK_INDEX, check.metadata.name):
+                    key = workload.metadata.key
+                    if key.namespace == request.namespace and request.name.startswith(f"{key.name}-"):
+                        self.controller.enqueue(key)
 
     def _check_changed(self, event: Event[AdmissionCheck]) -> None:
         before, after = event.old, event.new
@@ -116,7 +129,7 @@ class ProvisioningController:
         if view is None:
             return None
         decided = decision.decide(view, self._rules, self._clock.now())
-        await self._apply(decided.intents)
+        await self._apply(decided.intents, key)
         if decided.error:
             raise ReconcileError(decided.error)
         for order in decided.orders:
@@ -132,9 +145,9 @@ class ProvisioningController:
         request = self._known.document(PROVISIONING_REQUESTS, order.request)
         if view is None or request is None:
             return
-        await self._apply(decision.created(view, order))
+        await self._applier.apply(decision.created(view, order))
         try:
-            await self._apply(decision.handovers(view, request))
+            await self._applier.apply(decision.handovers(view, request))
         except ProvisioningError as problem:
             raise ReconcileError(str(problem)) from None
 
@@ -159,12 +172,12 @@ class ProvisioningController:
         if view is not None:
             await self._applier.apply(decision.refused(view, order, creation, error, self._clock.now()))
 
-    async def _apply(self, intents: Iterable[Intent]) -> None:
-        intents = list(intents)
+    async def _apply(self, intents: Sequence[Intent], key: Key) -> None:
         await self._applier.apply(intents)
         for intent in intents:
             if isinstance(intent, DeleteObject) and intent.resource == PROVISIONING_REQUESTS:
-                self._deleted.add(intent.uid)
+                self._deleted[intent.uid] = self._clock.monotonic() + DELETED_SECONDS
+                self.controller.enqueue(key, DELETED_SECONDS)
 
     def _view(self, key: Key) -> ProvisioningView | None:
         workload = self._known.document(WORKLOADS, key)
@@ -186,7 +199,7 @@ class ProvisioningController:
             for request in found
             if request["metadata"].get("namespace", "") == key.namespace
             and is_named_owner(request, key.name)
-            and uid_of(request) not in self._deleted
+            and self._clock.monotonic() >= self._deleted.get(uid_of(request), 0.0)
         )
 
 

@@ -23,6 +23,7 @@ from worker_agent.kube.transport import Request
 
 _logger = logging.getLogger(__name__)
 _BOOKMARK_SECONDS = 60.0
+_SHORTEST_WAIT_SECONDS = 0.001
 _WATCH_SECONDS = 1800.0
 """A watch without timeoutSeconds ends after this and up to as much again (apiserver: minRequestTimeout)."""
 _ALIVE_SECONDS = 15.0
@@ -219,9 +220,9 @@ class ApiServer:
                 bookmark = now + _BOOKMARK_SECONDS
                 yield watch.bookmark()
                 continue
-            await self._change(
-                watch.store, min(end, bookmark, math.inf if alive is None else now + _ALIVE_SECONDS) - now
-            )
+            until = min(end, bookmark, math.inf if alive is None else now + _ALIVE_SECONDS)
+            # A timer may fire a hair too early; without a shortest wait that hair is spent in a busy loop.
+            await self._change(watch.store, max(_SHORTEST_WAIT_SECONDS, until - now))
 
     async def _change(self, store: str, seconds: float) -> None:
         """Wait for a commit to the collection, at most so long."""

@@ -76,13 +76,20 @@ class Burst(Cluster):
         await self.queues(**queues)
 
     async def submit_gang(
-        self, name: str = "train", pods: int = 2, cpu: str = "6", *, run_seconds: int = 30, **annotations: str
+        self,
+        name: str = "train",
+        pods: int = 2,
+        cpu: str = "6",
+        *,
+        run_seconds: int = 30,
+        topology: str = "",
+        priority: str = "",
     ) -> None:
-        """A Job of so many equal pods; ``annotations`` of the pods, by ``topology=``."""
+        """A Job of so many equal pods; ``topology`` is the level at which they must be together."""
         container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}}}
         marks = {"fedhub.dev/run-seconds": str(run_seconds)}
-        if "topology" in annotations:
-            marks["kueue.x-k8s.io/podset-required-topology"] = annotations["topology"]
+        if topology:
+            marks["kueue.x-k8s.io/podset-required-topology"] = topology
         spec = {
             "suspend": True,
             "parallelism": pods,
@@ -93,6 +100,8 @@ class Burst(Cluster):
             },
         }
         labels = {"kueue.x-k8s.io/queue-name": "user-queue"}
+        if priority:
+            labels["kueue.x-k8s.io/priority-class"] = priority
         job = {"apiVersion": "batch/v1", "kind": "Job", "spec": spec}
         metadata = {"name": name, "namespace": "default", "labels": labels}
         await self.client.create(JOBS, job | {"metadata": metadata}, "default")

@@ -138,6 +138,13 @@ def test_a_template_left_by_an_admission_to_another_flavor_is_made_anew():
     assert creation.document["template"]["spec"]["nodeSelector"] == {"pool": "f"}
 
 
+def test_a_template_of_a_request_that_is_gone_is_made_anew():
+    gone = {"apiVersion": "autoscaling.x-k8s.io/v1", "kind": "ProvisioningRequest", "name": "w-room-1", "uid": "r-0"}
+    (order,) = decide(view(workload(), templates=[template("f", gone)])).orders
+    removal, _ = order.creations[0].intents
+    assert removal.uid == "t"
+
+
 def test_a_template_goes_from_the_workload_to_the_request():
     found = view(workload(), request(), templates=[template("f", MINE)])
     (patch,) = decision.handovers(found, request())

@@ -132,13 +132,16 @@ def handover(template: Document, request: Document, workload: Document) -> Patch
 
 
 def is_leftover(template: Document, wanted: Document, workload: Document) -> bool:
-    """Whether the template was made for other pods than ``wanted``: an earlier admission's, or an earlier Workload's.
+    """Whether a template that stands where one is to be made for a new request is of an earlier one: of an earlier
+    admission, an earlier Workload, or a request that is gone and takes it along any moment.
 
-    Only what an admission or a namesake changes is compared; the API server adds defaults to everything else.
+    Only what an admission changes is compared; the API server adds defaults to everything else.
     """
     owners = at(template, ("metadata", "ownerReferences"), [])
     if not any(owner.get("kind") in (WORKLOADS.kind, PROVISIONING_REQUESTS.kind) for owner in owners):
         return False
+    if any(owner.get("kind") == PROVISIONING_REQUESTS.kind and owner.get("uid") for owner in owners):
+        return True
     if any(_is(owner, WORKLOADS, workload) and owner.get("uid", "") != uid_of(workload) for owner in owners):
         return True
     fields = ("nodeSelector", "tolerations", "schedulingGates")
