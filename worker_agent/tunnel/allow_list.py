@@ -34,6 +34,8 @@ KNOWLEDGE: Final = (
 )
 """What a verdict rests on: read, never written."""
 
+LARGEST_PAGE: Final = 1000
+
 ALWAYS_PROTECTED: Final = ("kube-*",)
 """Namespaces that no setting opens."""
 
@@ -94,6 +96,7 @@ class AllowList:
             return found
         self._check_namespace(request, found)
         self._check_selector(request, found)
+        _check_page(request)
         return found
 
     def _check_namespace(self, request: ApiRequest, rule: Rule) -> None:
@@ -115,6 +118,13 @@ class AllowList:
         selector = request.query.get("labelSelector", "")
         if selector != ours and not selector.startswith(f"{ours},"):
             raise Refused("origin", f"{request.verb} of {request.target} needs the label selector {ours}")
+
+
+def _check_page(request: ApiRequest) -> None:
+    """Lists come in pages: the agent holds each in memory while it looks through it."""
+    limit = request.query.get("limit", "")
+    if request.verb == "list" and not (limit.isascii() and limit.isdecimal() and 0 < int(limit[:9]) <= LARGEST_PAGE):
+        raise Refused("query", f"{request.verb} of {request.target} needs a limit of at most {LARGEST_PAGE}")
 
 
 def _check_named(request: ApiRequest, only: frozenset[Key]) -> None:

@@ -20,6 +20,9 @@ log = logging.getLogger(__name__)
 
 LARGEST_BODY: Final = 4 << 20
 """Bytes of one request; API servers take 3 MiB."""
+REQUEST_WINDOW: Final = 1 << 18
+BODIES_AT_A_TIME: Final = 16
+"""With the window and the number of streams these bound what a hostile hub can make an agent hold: 128 MiB."""
 
 
 class TooLarge(Exception):
@@ -30,7 +33,8 @@ class Answerer(Session):
     """Answers with ``transport``, each request in a task of its own, ended when the hub loses interest."""
 
     def __init__(self, pipe: Pipe, clock: Clock, transport: Transport, *, heartbeat: float = 10.0) -> None:
-        super().__init__(pipe, clock, client=False, heartbeat=heartbeat)
+        super().__init__(pipe, clock, client=False, heartbeat=heartbeat, window=REQUEST_WINDOW)
+        self._reading = asyncio.Semaphore(BODIES_AT_A_TIME)
         self._transport = transport
         self._tasks: dict[int, asyncio.Task[None]] = {}
 
@@ -89,13 +93,17 @@ class Answerer(Session):
 
     async def _request(self, stream: Stream) -> Request:
         headers = await stream.until_headers()
+        async with self._reading:
+            return wire.read_request(headers, await self._body(stream))
+
+    async def _body(self, stream: Stream) -> bytes:
         body = bytearray()
         while (piece := await stream.next_piece()) is not None:
             body += piece
             if len(body) > LARGEST_BODY:
                 raise TooLarge(f"the request's body exceeds {LARGEST_BODY} bytes")
             self._read_by_user(stream, len(piece))
-        return wire.read_request(headers, bytes(body))
+        return bytes(body)
 
     async def _ask(self, request: Request) -> Response:
         try:

@@ -86,6 +86,7 @@ class Link:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        await self._stack.aclose()  # a task that is cancelled before its first step closes nothing
 
     async def _serve(self) -> str:
         sessions = [asyncio.create_task(session.run()) for session in self._sessions]

@@ -32,6 +32,7 @@ from worker_agent.tunnel.pipe import Pipe
 from worker_agent.tunnel.wire import Headers
 
 STREAM_WINDOW: Final = 1 << 20
+"""Bytes of one stream that may be on their way unread."""
 CONNECTION_WINDOW: Final = 1 << 24
 MOST_STREAMS: Final = 256
 BUFFERED: Final = 1 << 18
@@ -101,8 +102,11 @@ class Session:
     """What both ends have in common. ``run`` works until the connection ends and raises ConnectionError, which says
     why; everything under way has failed then."""
 
-    def __init__(self, pipe: Pipe, clock: Clock, *, client: bool, heartbeat: float = 10.0) -> None:
+    def __init__(
+        self, pipe: Pipe, clock: Clock, *, client: bool, heartbeat: float = 10.0, window: int = STREAM_WINDOW
+    ) -> None:
         self.traffic = Traffic()
+        self._window = window
         self._pipe = pipe
         self._clock = clock
         self._heartbeat = heartbeat
@@ -119,7 +123,7 @@ class Session:
         self._begin()
 
     def _begin(self) -> None:
-        ours = {SettingCodes.INITIAL_WINDOW_SIZE: STREAM_WINDOW, SettingCodes.MAX_CONCURRENT_STREAMS: MOST_STREAMS}
+        ours = {SettingCodes.INITIAL_WINDOW_SIZE: self._window, SettingCodes.MAX_CONCURRENT_STREAMS: MOST_STREAMS}
         client = self._h2.config.client_side
         if client:
             ours[SettingCodes.ENABLE_PUSH] = 0
@@ -225,7 +229,7 @@ class Session:
     def _read_by_user(self, stream: Stream, size: int) -> None:
         """Give the stream's window back for what was read; the other end may send on."""
         stream.owed += size
-        if stream.owed >= STREAM_WINDOW // GIVEN_BACK_AT and not stream.ended and self._ended is None:
+        if stream.owed >= self._window // GIVEN_BACK_AT and not stream.ended and self._ended is None:
             with contextlib.suppress(H2Error):  # the stream may just have been closed by either end
                 self._h2.increment_flow_control_window(stream.owed, stream.id)
                 stream.owed = 0

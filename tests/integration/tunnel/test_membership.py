@@ -1,5 +1,6 @@
 """Enrolling, joining, leaving: who may dial in, and what the MultiKueueCluster says meanwhile."""
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta
 
@@ -49,6 +50,33 @@ async def test_a_hub_that_serves_no_agents_says_so():
         world.start_hub()
         await until(lambda: world.has_reason("east", "AgentsNotServed"), "it says what to set")
         assert "federation.agents.bindAddress" in (await world.active("east"))["message"]
+
+
+async def test_proxy_of_the_environment_is_used(monkeypatch):
+    connects: list[str] = []
+
+    async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connects.append((await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")[0])
+        host, _, port = connects[-1].split()[1].partition(":")
+        there, back = await asyncio.open_connection(host, int(port))
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        await asyncio.gather(pumped(reader, back), pumped(there, writer), return_exceptions=True)
+
+    server = await asyncio.start_server(proxy, "127.0.0.1", 0)
+    async with server:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+        monkeypatch.setenv("NO_PROXY", "")
+        monkeypatch.setenv("no_proxy", "")
+        async with dialled(east=4) as world:
+            await until(lambda: world.is_active("east"), "the worker is Active")
+            assert set(connects) == {f"CONNECT 127.0.0.1:{world.port} HTTP/1.1"}
+
+
+async def pumped(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(65536):
+        writer.write(data)
+        await writer.drain()
+    writer.close()
 
 
 async def test_joining_twice_is_fine():

@@ -80,6 +80,11 @@ def test_namespaces_open_by_pattern():
     assert refused(verbs.create(Target(JOBS, "other"), {}, "m"), rules) == "namespace"
 
 
+@pytest.mark.parametrize("limit", ["", "0", "-1", "1001", "99999999999", "5e2", "٥"])
+def test_lists_come_in_pages(limit):
+    assert refused(Request("GET", "/apis/kueue.x-k8s.io/v1beta2/workloads", (("limit", limit),))) == "query"
+
+
 def test_of_leases_only_the_hubs_own():
     own = Target(LEASES, LEASE.namespace, LEASE.name)
     check(verbs.get(own))

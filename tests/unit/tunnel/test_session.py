@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from tests.unit.tunnel.pipes import sessions
+from tests.unit.tunnel.pipes import pair, sessions
+from worker_agent.kube.clock import SystemClock
 from worker_agent.kube.transport import Request, Response
-from worker_agent.tunnel.answerer import LARGEST_BODY
+from worker_agent.tunnel.answerer import LARGEST_BODY, Answerer
 from worker_agent.tunnel.caller import NotSent
 from worker_agent.tunnel.session import STREAM_WINDOW
 
@@ -160,6 +161,15 @@ async def test_retiring_ends_watches_in_good_order_and_completes_the_rest():
             await caller.request(Request("GET", "/c"))
         go.set()
         assert await (await write).read() == b"done"
+
+
+@pytest.mark.parametrize("garbage", [b"GET / HTTP/1.1\r\n\r\n", b"\0" * 64, b"\xff" * 4096])
+async def test_what_is_no_http2_ends_the_connection(garbage):
+    hub, agent = pair()
+    answerer = Answerer(agent, SystemClock(), Server(echo))
+    await hub.send(garbage)
+    with pytest.raises(ConnectionError, match="broke the protocol"):
+        await asyncio.wait_for(answerer.run(), 10)
 
 
 async def test_silence_ends_the_connection():
