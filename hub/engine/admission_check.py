@@ -1,47 +1,25 @@
 """The Active condition of an AdmissionCheck that names MultiKueue as its controller (spec/multikueue section 4)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
 
 from hub.engine.condition import Stand
 from worker_agent.api.admission_check import AdmissionCheck
 from worker_agent.api.meta import Condition
 from worker_agent.api.multikueue import MultiKueueConfig
+from worker_agent.api.resource_type import MULTIKUEUE_CONFIGS
+from worker_agent.engine import check_parameters
+from worker_agent.engine.check_parameters import BadReference
 
-GROUP: Final = "kueue.x-k8s.io"
-CONFIG_KIND: Final = "MultiKueueConfig"
-
-
-@dataclass(frozen=True, slots=True)
-class BadReference(Exception):
-    """The check's parameters lead to no MultiKueueConfig; ``message`` says why, in the words users search for."""
-
-    message: str
-
-    def __str__(self) -> str:
-        return self.message
+__all__ = ["BadReference", "bad_config", "config_name", "judge", "not_found", "resolve"]
 
 
 def config_name(check: AdmissionCheck) -> str:
-    """The name of the MultiKueueConfig the check's parameters point at.
-
-    Raises BadReference for missing parameters, an empty name, a foreign group or a foreign kind, tested in this order.
-    """
-    parameters = check.spec.parameters
-    if parameters is None:
-        raise BadReference("missing parameters reference")
-    if not parameters.name:
-        raise BadReference("empty name: bad parameters reference")
-    if parameters.api_group != GROUP:
-        raise BadReference(f'wrong group "{parameters.api_group}", expecting "{GROUP}": bad parameters reference')
-    if parameters.kind != CONFIG_KIND:
-        raise BadReference(f'wrong kind "{parameters.kind}", expecting "{CONFIG_KIND}": bad parameters reference')
-    return parameters.name
+    """The name of the MultiKueueConfig the check's parameters point at. Raises BadReference."""
+    return check_parameters.config_name(check, MULTIKUEUE_CONFIGS)
 
 
 def not_found(name: str) -> BadReference:
-    return BadReference(f'multikueueconfigs.{GROUP} "{name}" not found')
+    return check_parameters.not_found(name, MULTIKUEUE_CONFIGS)
 
 
 def resolve(check: AdmissionCheck, configs: Mapping[str, MultiKueueConfig]) -> MultiKueueConfig:

@@ -10,8 +10,9 @@ from worker_agent.api.admission_check import AdmissionCheck
 from worker_agent.api.document import Document, at
 from worker_agent.api.provisioning_request_config import ProvisioningRequestConfig
 from worker_agent.engine import admission_checks, intent_effects, workload_status
+from worker_agent.engine.check_parameters import BadReference
 from worker_agent.engine.provisioning import check_activity, check_states, request_names
-from worker_agent.engine.provisioning.view import ProvisioningError, is_owned, name_of
+from worker_agent.engine.provisioning.view import is_owned, name_of
 from worker_agent.engine.story_shortage import Tale
 
 ANSWERS = (
@@ -68,7 +69,7 @@ def _config(
         return None
     try:
         return configs.get(check_activity.config_name(check))
-    except ProvisioningError:
+    except BadReference:
         return None
 
 

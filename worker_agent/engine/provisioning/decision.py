@@ -17,6 +17,7 @@ from worker_agent.api.pod_set_info import InvalidPodSetInfo
 from worker_agent.api.provisioning_request_config import ProvisioningRequestConfig
 from worker_agent.api.resource_type import POD_TEMPLATES, PROVISIONING_REQUESTS, WORKLOADS, ResourceType
 from worker_agent.engine import reservation, workload_status
+from worker_agent.engine.check_parameters import BadReference
 from worker_agent.engine.intents import CreateObject, DeleteObject, Intent, RecordEvent
 from worker_agent.engine.job_pod_sets import FlavorMissing
 from worker_agent.engine.provisioning import check_activity, check_states, need, request_names, request_objects
@@ -88,7 +89,7 @@ def decide(view: ProvisioningView, rules: ProvisioningRules, now: datetime) -> D
         return NOTHING
     try:
         checks = _checks(view)
-    except ProvisioningError as error:
+    except (ProvisioningError, BadReference) as error:
         return Decision(error=str(error))
     draft = StatusDraft(workload, now)
     events = check_states.sync(draft, checks)
@@ -119,7 +120,7 @@ def _deletion(resource: ResourceType, document: Document) -> DeleteObject:
 
 
 def _checks(view: ProvisioningView) -> dict[str, Check]:
-    """Our checks of the Workload with what was found for each. Raises ProvisioningError."""
+    """Our checks of the Workload with what was found for each. Raises ProvisioningError, BadReference."""
     found: dict[str, Check] = {}
     for entry in at(view.workload, ("status", "admissionChecks"), []):
         admission_check = view.checks.get(entry["name"])
