@@ -19,11 +19,12 @@ from worker_agent.engine.workload_info import WorkloadRow
 
 
 class ResourceGroup:
-    """Resources that get one flavor together, and the flavors in order of preference."""
+    """Resources that get one flavor together, and the flavors in order of preference. ``place``: in the queue."""
 
-    __slots__ = ("flavors", "resources", "sorted_resources")
+    __slots__ = ("flavors", "place", "resources", "sorted_resources")
 
-    def __init__(self, view: ResourceGroupView) -> None:
+    def __init__(self, view: ResourceGroupView, place: int) -> None:
+        self.place = place
         self.flavors: tuple[str, ...] = tuple(flavor.name for flavor in view.flavors)
         self.resources: frozenset[str] = frozenset(view.covered_resources)
         self.sorted_resources: tuple[str, ...] = tuple(sorted(view.covered_resources))
@@ -99,7 +100,9 @@ class ClusterQueueRow:
         spec = view.spec
         self.view = view
         self.cohort_name: str = spec.cohort_name
-        self.groups: tuple[ResourceGroup, ...] = tuple(ResourceGroup(group) for group in spec.resource_groups)
+        self.groups: tuple[ResourceGroup, ...] = tuple(
+            ResourceGroup(group, place) for place, group in enumerate(spec.resource_groups)
+        )
         self.by_resource: dict[str, ResourceGroup] = {r: g for g in reversed(self.groups) for r in g.resources}
         self.flavors: tuple[str, ...] = tuple(flavor for group in self.groups for flavor in group.flavors)
         self.fungibility: FlavorFungibility = spec.flavor_fungibility or FlavorFungibility()

@@ -5,7 +5,7 @@ What an algorithm consults beyond quota (preemption, placement) comes in with th
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from worker_agent.api import names, selectors
 from worker_agent.engine import modes, quota, resources
@@ -17,7 +17,7 @@ from worker_agent.engine.policy import Policy
 from worker_agent.engine.preemption.search import PreemptionSearch, Preemptor
 from worker_agent.engine.queue_state import QueueState
 from worker_agent.engine.resources import PODS, Amounts, FlavorResource, Requests
-from worker_agent.engine.scan import EXHAUSTED, ScanState
+from worker_agent.engine.scan import ScanState
 from worker_agent.engine.slice_replacement import Replaced
 from worker_agent.engine.tas import topology_assignment
 from worker_agent.engine.tas.placement import Placement, asks_for_topology
@@ -74,26 +74,34 @@ class _Assigner:
         self.results = [self._blank(i, pod_set, counts) for i, pod_set in enumerate(request.row.pod_sets)]
 
     def _blank(self, index: int, pod_set: PodSetRow, counts: Sequence[int] | None) -> PodSetResult:
-        if counts is None or counts[index] == pod_set.count:
-            count, requests = pod_set.count, dict(pod_set.requests)
-        else:
-            count, requests = counts[index], pod_set.scaled(counts[index])
+        count, requests = pod_set.count, pod_set.requests
+        if counts is not None and counts[index] != count:
+            count = counts[index]
+            requests = pod_set.scaled(count)
         if PODS in self.queue.by_resource:
-            requests[PODS] = count
+            requests = {**requests, PODS: count}
         return PodSetResult(pod_set.name, count, requests)
 
     def run(self) -> Assignment:
         if self.request.row.reserved_in:
             return self._placed_again()
+        results = self.results
+        if len(results) == 1:
+            self._assign_group(_ALONE)
+        else:
+            results = self._assign_groups()
+        tried = tuple([{r: choice.tried for r, choice in result.flavors.items()} for result in results])
+        scan = ScanState(tried, self.queue.node.generation, self.request.cycle, self.request.row.hash)
+        return self._placed(Assignment(results, self.usage, self.borrowing, scan))
+
+    def _assign_groups(self) -> list[PodSetResult]:
+        """Up to the first group that finds no flavors; the results of those that were looked at."""
         done: list[int] = []
         for members in _groups(self.request.row.pod_sets):
             done += members
             if not self._assign_group(members):
                 break
-        results = [self.results[index] for index in sorted(done)]
-        tried = [{r: choice.tried for r, choice in result.flavors.items()} for result in results]
-        scan = ScanState(tried, self.queue.node.generation, self.request.cycle, self.request.row.hash)
-        return self._placed(Assignment(results, self.usage, self.borrowing, scan))
+        return [self.results[index] for index in sorted(done)]
 
     def _placed_again(self) -> Assignment:
         """A workload that holds quota keeps its flavors and asks for no more of it: only pods still need a place."""
@@ -114,14 +122,24 @@ class _Assigner:
         return self._placed(Assignment(self.results, {}, 0, scan))
 
     def _placed(self, assignment: Assignment) -> Assignment:
-        if self.request.policy.topology_aware and assignment.mode is not modes.Mode.NO_FIT:
-            replaced = self.request.replaced.row if self.request.replaced is not None else None
-            self.request.placement.place(self.request.preemptor, assignment, replaced)
+        request = self.request
+        if request.policy.topology_aware and assignment.mode is not modes.Mode.NO_FIT and self._may_be_placed():
+            replaced = request.replaced.row if request.replaced is not None else None
+            request.placement.place(request.preemptor, assignment, replaced)
         return assignment
 
-    def _assign_group(self, members: list[int]) -> bool:
+    def _may_be_placed(self) -> bool:
+        """Whether topologies have any say: a flavor of the queue has one, or a pod set asks for one."""
+        flavors = self.request.state.catalog.flavors
+        for name in self.queue.flavors:
+            flavor = flavors.get(name)
+            if flavor is None or flavor.topology:
+                return True
+        return any(pod_set.topology_request is not None for pod_set in self.request.row.pod_sets)
+
+    def _assign_group(self, members: Sequence[int]) -> bool:
         """Pod sets of one group get the same flavors. Returns whether all their resources found one."""
-        results = [self.results[index] for index in members]
+        results = self.results if members is _ALONE else [self.results[index] for index in members]
         wanted = results[0].requests if len(results) == 1 else resources.total(r.requests for r in results)
         scan = _GroupScan(self, members, wanted)
         found = scan.run()
@@ -133,14 +151,16 @@ class _Assigner:
             for resource, choice in found.items():
                 if resource in result.requests:
                     self._take(result, resource, choice)
-        self._give_back_replaced(members, found or {})
-        self._share_topology(members, found or {})
+        if self.request.replaced is not None:
+            self._give_back_replaced(self.request.replaced, members, found or {})
+        if len(members) > 1:
+            self._share_topology(members, found or {})
         return found is not None
 
-    def _share_topology(self, members: list[int], found: Mapping[str, FlavorChoice]) -> None:
+    def _share_topology(self, members: Sequence[int], found: Mapping[str, FlavorChoice]) -> None:
         """A pod set that asks for no covered resource follows its group to the nodes."""
         request = self.request
-        if not request.policy.topology_aware or len(members) < 2:
+        if not request.policy.topology_aware:
             return
         flavors = request.state.catalog.flavors
         for index in members:
@@ -152,22 +172,24 @@ class _Assigner:
         result.flavors[resource] = choice
         self.borrowing = max(self.borrowing, choice.level)
         fr = (choice.flavor, resource)
-        self.usage[fr] = resources.plus(self.usage.get(fr, 0), result.requests[resource])
+        amount = result.requests[resource]
+        self.usage[fr] = resources.plus(self.usage[fr], amount) if fr in self.usage else amount
 
-    def _give_back_replaced(self, members: list[int], found: Mapping[str, FlavorChoice]) -> None:
+    def _give_back_replaced(
+        self, replaced: Replaced, members: Sequence[int], found: Mapping[str, FlavorChoice]
+    ) -> None:
         """What the replaced slice holds is not asked for again."""
-        replaced = self.request.replaced
-        if replaced is None:
-            return
         for resource, choice in found.items():
             fr = (choice.flavor, resource)
             self.usage[fr] = resources.minus(self.usage[fr], replaced.held_by(members, resource))
 
 
+_ALONE: Final = (0,)
+"""The group of a workload's only pod set."""
+
+
 def _groups(pod_sets: Sequence[PodSetRow]) -> list[list[int]]:
     """Indexes of pod sets that need the same flavors, in order of their first member."""
-    if len(pod_sets) == 1:
-        return [[0]]
     groups: dict[object, list[int]] = {}
     for index, pod_set in enumerate(pod_sets):
         groups.setdefault(index if pod_set.group is None else pod_set.group, []).append(index)
@@ -177,23 +199,32 @@ def _groups(pod_sets: Sequence[PodSetRow]) -> list[list[int]]:
 class _GroupScan:
     """The scans of one pod set group, one per resource group of the queue that it needs."""
 
-    def __init__(self, assigner: _Assigner, members: list[int], wanted: Requests) -> None:
-        self.request = assigner.request
+    __slots__ = (
+        "allowed", "attempts", "error", "first", "fungible", "members", "order", "pod_sets", "queue", "reasons",
+        "request", "usage", "wanted",
+    )  # fmt: skip
+
+    def __init__(self, assigner: _Assigner, members: Sequence[int], wanted: Requests) -> None:
+        request = self.request = assigner.request
         self.queue = assigner.queue
         self.usage = assigner.usage
         self.first = members[0]
         self.members = members
-        self.pod_sets = [assigner.request.row.pod_sets[index] for index in members]
+        pod_sets = request.row.pod_sets
+        self.pod_sets = pod_sets if len(pod_sets) == 1 else [pod_sets[index] for index in members]
         self.wanted = wanted
+        self.order: Iterable[str] = wanted if len(wanted) == 1 else sorted(wanted, key=resources.scan_key)
         self.reasons: list[str] = []
         self.attempts: list[Attempt] = []
         self.error = ""
-        self.allowed = _allowed_flavors(self.request)
+        policy = request.policy
+        self.fungible = policy.flavor_fungibility
+        self.allowed = _allowed_flavors(request) if policy.concurrent_admission else None
 
     def run(self) -> dict[str, FlavorChoice] | None:
         """Resource -> choice; None when some resource found no flavor (then only its reasons are kept)."""
         chosen: dict[str, FlavorChoice] = {}
-        for resource in self._in_scan_order():
+        for resource in self.order:
             if resource in chosen or self._ignored(resource):
                 continue
             found, reasons = self._scan_group_of(resource)
@@ -203,9 +234,6 @@ class _GroupScan:
             chosen.update(found)
             self.reasons += reasons
         return chosen
-
-    def _in_scan_order(self) -> Iterable[str]:
-        return self.wanted if len(self.wanted) == 1 else sorted(self.wanted, key=resources.scan_key)
 
     def _ignored(self, resource: str) -> bool:
         """A resource outside all groups is left alone when nothing of it is asked for, or by configuration."""
@@ -217,7 +245,7 @@ class _GroupScan:
         group = self.queue.by_resource.get(resource)
         if group is None:
             return {}, [f"resource {resource} unavailable in ClusterQueue"]
-        requests = {r: self.wanted[r] for r in self._in_scan_order() if r in group.resources}
+        requests = {r: self.wanted[r] for r in self.order if r in group.resources}
         try:
             return self._scan(group, resource, requests)
         except selectors.SelectorError as error:
@@ -227,16 +255,18 @@ class _GroupScan:
     def _scan(
         self, group: ResourceGroup, resource: str, requests: Requests
     ) -> tuple[dict[str, FlavorChoice], list[str]]:
-        fungible = self.request.policy.flavor_fungibility
-        start = self.request.scan.first_index(self.first, resource) if fungible and self.request.scan else 0
+        fungible, scan = self.fungible, self.request.scan
+        start = scan.first_index(self.first, resource) if fungible and scan is not None else 0
+        restricted = self.allowed is not None or self.request.nominated is not None
         best: dict[str, FlavorChoice] = {}
         best_mode = WORST
         reasons: list[str] = []
         last = -1
-        for index in range(start, len(group.flavors)):
+        flavors = group.flavors
+        for index in range(start, len(flavors)):
             last = index
-            flavor = group.flavors[index]
-            skipped = self._skipped(resource, flavor)
+            flavor = flavors[index]
+            skipped = self._skipped(resource, flavor) if restricted else ""
             if skipped:
                 reasons.append(f"skipping flavor {flavor} {skipped}")
                 continue
@@ -246,17 +276,18 @@ class _GroupScan:
                 break
             if self._better(mode, best_mode):
                 best, best_mode = choices, mode
-        for choice in best.values():
-            choice.tried = last if fungible and last != len(group.flavors) - 1 else EXHAUSTED
+        if fungible and last != len(flavors) - 1:
+            for choice in best.values():
+                choice.tried = last
         return best, [] if best_mode.preemption is PreemptionMode.FIT else reasons
 
     def _stops(self, mode: FlavorMode) -> bool:
-        if self.request.policy.flavor_fungibility:
+        if self.fungible:
             return not modes.tries_next(mode, self.queue.fungibility)
         return mode.preemption is PreemptionMode.FIT
 
     def _better(self, mode: FlavorMode, best: FlavorMode) -> bool:
-        if self.request.policy.flavor_fungibility:
+        if self.fungible:
             return modes.preferred(mode, best, self.queue.fungibility)
         return mode.preemption > best.preemption
 
@@ -275,7 +306,7 @@ class _GroupScan:
         self, group: ResourceGroup, flavor: str, requests: Requests, reasons: list[str]
     ) -> tuple[dict[str, FlavorChoice], FlavorMode]:
         """One flavor: does it suit the pods, and how does its quota serve each resource."""
-        place = self.queue.groups.index(group)
+        place = group.place
         refusal = self._static_mismatch(flavor)
         if refusal:
             reasons.append(refusal)
@@ -291,7 +322,7 @@ class _GroupScan:
                 reasons.append(detail)
                 details.append(detail)
             severest = max(severest, reason)
-            if modes.preferred(worst, mode, self.queue.fungibility):
+            if mode is not worst and modes.preferred(worst, mode, self.queue.fungibility):
                 worst = mode
             choices[resource] = FlavorChoice(flavor, mode.preemption.mode, mode.level)
         self.attempts.append(Attempt(place, flavor, worst, severest, ";".join(details)))
@@ -316,6 +347,8 @@ class _GroupScan:
             return f"flavor {name} not found"
         if self.request.policy.topology_aware:
             for pod_set in self.pod_sets:
+                if pod_set.topology_request is None and not flavor.topology:
+                    continue
                 refusal = self.request.placement.mismatch(pod_set, flavor, self.queue, flavors)
                 if refusal:
                     return refusal
@@ -328,8 +361,6 @@ class _GroupScan:
 
 def _allowed_flavors(request: FlavorRequest) -> frozenset[str] | None:
     """The flavors to which a variant of a concurrently admitted workload is bound; None for all."""
-    if not request.policy.concurrent_admission:
-        return None
     listed = request.row.workload.metadata.annotation(names.ALLOWED_FLAVORS_ANNOTATION)
     if not listed:
         return None

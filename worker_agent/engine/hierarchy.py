@@ -37,6 +37,7 @@ class Hierarchy:
         if not created and node.quotas == quotas and old_parent is new_parent:
             return not has_cycle(new_parent)
         node.quotas = quotas
+        node.quotas_changed()
         if old_parent is not new_parent:
             self._move_queue(node, new_parent)
         return self._sum_up_tree_of(node)
@@ -50,6 +51,7 @@ class Hierarchy:
         node = self._cohort(name)
         node.explicit = True
         node.quotas = quotas
+        node.quotas_changed()
         self._move_cohort(node, parent_name)
         return self._sum_up_tree_of(node)
 
@@ -60,6 +62,7 @@ class Hierarchy:
             return
         node.explicit = False
         node.quotas = {}
+        node.quotas_changed()
         node.weight = 1.0
         self._move_cohort(node, "")
         self._drop_if_unused(node)
@@ -212,18 +215,18 @@ def _forget_heights(cohort: CohortNode | None) -> None:
 
 def lowest_subtree_that_fits(queue: QuotaNode, fr: FlavorResource, amount: int) -> tuple[int, bool]:
     """(borrowing level, whether that subtree is smaller than the whole tree) for this much more (spec/engine 6.7)."""
-    if queue.parent is None:
+    cohort = queue.parent
+    if cohort is None:
         return 0, False
     if not quota.borrows(queue, fr, amount):
         return 0, True
     rest = minus(amount, quota.local_available(queue, fr))
-    top: CohortNode = queue.parent
-    for cohort in ancestors(queue):
-        top = cohort
-        if cohort.subtree.get(fr, 0) >= plus(cohort.usage.get(fr, 0), rest):
-            return height(cohort), cohort.parent is not None
+    while cohort.terms(fr).subtree < plus(cohort.usage.get(fr, 0), rest):
+        if cohort.parent is None:
+            return height(cohort), False
         rest = minus(rest, quota.local_available(cohort, fr))
-    return height(top), False
+        cohort = cohort.parent
+    return height(cohort), cohort.parent is not None
 
 
 def lendable(cohort: QuotaNode) -> dict[str, int]:

@@ -34,10 +34,32 @@ class Quota:
 NO_QUOTA: Final = Quota(0)
 
 
+class Terms:
+    """What a node has of one FlavorResource by the objects alone, side by side: asked for with every quota question.
+
+    ``exact``: the figures are far enough from the ends of int64 that sums of them need no care.
+    """
+
+    __slots__ = ("exact", "kept", "limit", "most", "nominal", "subtree")
+
+    def __init__(self, node: "QuotaNode", fr: FlavorResource) -> None:
+        quota = node.quotas.get(fr, NO_QUOTA)
+        self.nominal: Final = quota.nominal
+        self.limit: Final = quota.borrowing_limit
+        self.subtree: Final = node.subtree.get(fr, 0)
+        self.kept: Final = node.kept.get(fr, 0)
+        self.most: int | None = None
+        """Cache of ``potential_available``."""
+        self.exact: Final = self.subtree < _SAFE and self.kept < _SAFE and (self.limit or 0) < _SAFE
+
+
+_SAFE: Final = 1 << 60
+
+
 class QuotaNode:
     """A ClusterQueue (leaf) or a Cohort; ``parent`` is None at a root."""
 
-    __slots__ = ("kept", "lendable", "name", "parent", "potential", "quotas", "subtree", "usage")
+    __slots__ = ("_terms", "kept", "lendable", "name", "parent", "quotas", "subtree", "usage")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -46,13 +68,23 @@ class QuotaNode:
         self.subtree: Amounts = {}
         self.kept: Amounts = {}
         self.usage: Amounts = {}
-        self.potential: Amounts = {}
-        """Cache of ``potential_available``; emptied whenever the tree's quotas are summed up again."""
+        self._terms: dict[FlavorResource, Terms] = {}
         self.lendable: dict[str, int] | None = None
-        """Cache of ``hierarchy.lendable``; forgotten with ``potential``."""
+        """Cache of ``hierarchy.lendable``."""
 
     def nominal(self, fr: FlavorResource) -> int:
         return self.quotas.get(fr, NO_QUOTA).nominal
+
+    def terms(self, fr: FlavorResource) -> Terms:
+        found = self._terms.get(fr)
+        if found is None:
+            found = self._terms[fr] = Terms(self, fr)
+        return found
+
+    def quotas_changed(self) -> None:
+        """Forget what was derived from quotas: called on every node of a tree whenever it is summed up again."""
+        self._terms = {}
+        self.lendable = None
 
 
 class CohortNode(QuotaNode):
@@ -104,61 +136,73 @@ def sum_up(node: QuotaNode, children: list[QuotaNode]) -> None:
         for fr, quota in node.quotas.items()
         if quota.lending_limit is not None
     }
-    node.potential = {}
-    node.lendable = None
+    node.quotas_changed()
 
 
 def local_available(node: QuotaNode, fr: FlavorResource) -> int:
     """What the node can still use of the part it does not lend."""
-    kept = node.kept.get(fr, 0)
+    kept = node.terms(fr).kept
     return max(0, minus(kept, node.usage.get(fr, 0))) if kept else 0
 
 
 def available(node: QuotaNode, fr: FlavorResource) -> int:
     """What the node can still use, borrowing included. May be negative where a tree is over-admitted."""
-    subtree, usage = node.subtree.get(fr, 0), node.usage.get(fr, 0)
+    terms, used = node.terms(fr), node.usage.get(fr, 0)
     if node.parent is None:
-        return minus(subtree, usage)
-    from_parent = available(node.parent, fr)
-    kept = node.kept.get(fr, 0)
-    limit = node.quotas.get(fr, NO_QUOTA).borrowing_limit
-    if limit is not None:
-        used_in_parent = max(0, minus(usage, kept))
-        from_parent = min(from_parent, plus(minus(minus(subtree, kept), used_in_parent), limit))
-    return plus(max(0, minus(kept, usage)), from_parent) if kept else from_parent
+        return minus(terms.subtree, used)
+    free = available(node.parent, fr)
+    kept = terms.kept
+    if terms.limit is not None:
+        borrowable = _borrowable(terms, used)
+        free = min(free, borrowable)
+    return plus(max(0, minus(kept, used)), free) if kept else free
+
+
+def _borrowable(terms: Terms, used: int) -> int:
+    """What a borrowing limit leaves the node of its parent's."""
+    limit, kept = terms.limit or 0, terms.kept
+    if terms.exact and used < _SAFE:
+        return terms.subtree - (used if used > kept else kept) + limit
+    used_in_parent = max(0, minus(used, kept))
+    return plus(minus(minus(terms.subtree, kept), used_in_parent), limit)
 
 
 def exposed(node: QuotaNode, fr: FlavorResource) -> int:
     """``available`` as a ClusterQueue sees it: never below zero."""
-    return max(0, available(node, fr))
+    free = available(node, fr)
+    return free if free > 0 else 0
 
 
 def potential_available(node: QuotaNode, fr: FlavorResource) -> int:
     """The most the node could ever use, if nothing in the tree were in use."""
-    known = node.potential.get(fr)
-    if known is None:
-        known = node.potential[fr] = _potential(node, fr)
-    return known
+    terms = node.terms(fr)
+    if terms.most is None:
+        terms.most = _potential(node, terms, fr)
+    return terms.most
 
 
-def _potential(node: QuotaNode, fr: FlavorResource) -> int:
-    subtree = node.subtree.get(fr, 0)
+def _potential(node: QuotaNode, terms: Terms, fr: FlavorResource) -> int:
     if node.parent is None:
-        return subtree
-    amount = plus(node.kept.get(fr, 0), potential_available(node.parent, fr))
-    limit = node.quotas.get(fr, NO_QUOTA).borrowing_limit
-    return amount if limit is None else min(amount, plus(subtree, limit))
+        return terms.subtree
+    amount = plus(terms.kept, potential_available(node.parent, fr))
+    return amount if terms.limit is None else min(amount, plus(terms.subtree, terms.limit))
 
 
 def borrows(node: QuotaNode, fr: FlavorResource, amount: int = 0) -> bool:
     """Whether the node's usage with ``amount`` more goes beyond its own quota (a cohort's: its subtree's)."""
-    own = node.subtree.get(fr, 0) if isinstance(node, CohortNode) else node.nominal(fr)
+    terms = node.terms(fr)
+    own = terms.subtree if isinstance(node, CohortNode) else terms.nominal
     return own < plus(node.usage.get(fr, 0), amount)
 
 
 def fits(node: QuotaNode, amounts: Amounts) -> bool:
     """Whether all of it is available to the ClusterQueue at once."""
-    return all(exposed(node, fr) >= amount for fr, amount in amounts.items())
+    for fr, amount in amounts.items():  # a plain loop: asked of every entry of a cycle
+        if amount > exposed(node, fr):
+            break
+    else:
+        return True
+    return False
 
 
 def add_usage(node: QuotaNode, fr: FlavorResource, amount: int, journal: Journal) -> None:
@@ -172,7 +216,7 @@ def add_usage(node: QuotaNode, fr: FlavorResource, amount: int, journal: Journal
 def remove_usage(node: QuotaNode, fr: FlavorResource, amount: int, journal: Journal) -> None:
     """Give ``amount`` back; first what lies in the parent."""
     used = node.usage.get(fr, 0)
-    in_parent = _beyond(used, node.kept.get(fr, 0))
+    in_parent = _beyond(used, node.terms(fr).kept)
     _set_usage(node, fr, used - amount, journal)
     if in_parent > 0 and node.parent is not None:
         remove_usage(node.parent, fr, min(amount, in_parent), journal)

@@ -29,7 +29,7 @@ UNLIMITED: Final = 2**63
 
 
 def plus(a: int, b: int) -> int:
-    if UNLIMITED in (a, b):
+    if a == UNLIMITED or b == UNLIMITED:  # noqa: PLR1714
         return UNLIMITED
     total = a + b
     return total if _MIN <= total <= _MAX else _clamped(total)
