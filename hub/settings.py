@@ -8,7 +8,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from worker_agent.settings import AddressOrOff, AgentSettings, NonNegativeDuration, PositiveDuration, Stanza
+from worker_agent.setting_values import AddressOrOff, NonNegativeDuration, PositiveDuration, Stanza
+from worker_agent.settings import AgentSettings
 from worker_agent.tunnel import protocol
 
 

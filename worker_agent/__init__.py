@@ -7,5 +7,6 @@
 - ``kube``         Kubernetes I/O on one seam, ``Transport``
 - ``controllers``  shells: load a view, decide, apply
 - ``webhooks``, ``visibility``  HTTPS shells
+- ``tunnel``       the connection a worker behind a firewall dials to its hub, and the allow-list on it
 - ``app``, ``cli`` wiring and the command line
 """
