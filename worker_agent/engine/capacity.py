@@ -4,7 +4,7 @@ Nodes are aggregated to histograms of free vectors before they are sent. When th
 vectors are merged downwards (what is claimed is always there), then queues lose their details.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime
 from hashlib import sha256
@@ -14,15 +14,13 @@ import msgspec
 
 from worker_agent.api import timestamps
 from worker_agent.api.document import Document
-from worker_agent.engine import flavor_nodes, node_sizes, quota, resources
+from worker_agent.engine import flavor_nodes, quota, resources
 from worker_agent.engine.cluster_queue import ClusterQueueRow
-from worker_agent.engine.flavor_row import FlavorRow
-from worker_agent.engine.node_room import NodeRow
-from worker_agent.engine.physical_room import FreeNodes, PhysicalRoom
+from worker_agent.engine.flavor_report import FlavorReport
+from worker_agent.engine.physical_room import PhysicalRoom
 from worker_agent.engine.policy import DEFAULT, Policy
 from worker_agent.engine.resources import Requests
 from worker_agent.engine.state import ClusterState
-from worker_agent.engine.tas import leaf_report
 
 __all__ = ["BUDGET", "ENGINE_VERSION", "PhysicalRoom", "policy_hash", "report"]
 
@@ -33,6 +31,10 @@ BUDGET: Final = 20_000
 """Bytes of JSON that a report may take."""
 
 _VECTORS: Final = (64, 32, 16, 8, 4, 2, 1)
+LEAST_DETAIL: Final = 8
+"""Vectors to which histograms are cut at most to make room for leaves."""
+
+_NAME_OF_LEAVES: Final = 16
 _SHAPES: Final = 8
 
 
@@ -50,23 +52,35 @@ def report(state: ClusterState, policy: Policy, now: datetime, integrations: Seq
         "clusterQueues": [_queue(state, queue) for _, queue in sorted(state.cluster_queues.items())],
         "integrations": sorted(integrations),
     }
-    for vectors in _VECTORS:
-        status["flavors"] = [
-            _flavor(state, flavor, room, shapes, vectors) for _, flavor in sorted(state.catalog.flavors.items())
-        ]
-        if _size(status) <= BUDGET:
-            _add_leaves(state, status)
-            return status
-    return _shortened(status)
+    flavors = [FlavorReport(state, flavor, room, shapes) for _, flavor in sorted(state.catalog.flavors.items())]
+    finest = 0
+    for most in _VECTORS:
+        status["flavors"] = [flavor.document(most) for flavor in flavors]
+        if _size(status) > BUDGET:
+            continue
+        finest = finest or most
+        if most < LEAST_DETAIL or _add_leaves(flavors, status):
+            break
+    if not finest:
+        return _shortened(status)
+    if most < LEAST_DETAIL:
+        # Not all leaves fit, whatever else is left out: then those that do beside the finest histograms.
+        status["flavors"] = [flavor.document(finest) for flavor in flavors]
+        _add_leaves(flavors, status)
+    return status
 
 
-def _add_leaves(state: ClusterState, status: Document) -> None:
-    """Each topology leaf by leaf, as far as the budget goes; some detail of histograms is given up for it."""
-    for document in status["flavors"]:
-        room = state.topology.room(document["flavor"])
-        leaves = None if room is None else leaf_report.report(room)
-        if leaves is not None and _size(status) + _size(leaves) <= BUDGET:
-            document["leaves"] = leaves
+def _add_leaves(flavors: Sequence[FlavorReport], status: Document) -> bool:
+    """Each topology leaf by leaf, as far as the budget goes; whether that is all of them."""
+    complete = True
+    for flavor, document in zip(flavors, status["flavors"], strict=True):
+        if flavor.leaves is None:
+            continue
+        fits = _size(status) + _size(flavor.leaves) + _NAME_OF_LEAVES <= BUDGET
+        complete &= fits
+        if fits:
+            document["leaves"] = flavor.leaves
+    return complete
 
 
 def _size(status: Document) -> int:
@@ -156,61 +170,3 @@ def _asked_shapes(state: ClusterState) -> list[Requests]:
                 counts[vector] = counts.get(vector, 0) + 1
     most = sorted(counts, key=lambda vector: (-counts[vector], vector))
     return [dict(vector) for vector in most[:_SHAPES] if vector]
-
-
-def _flavor(
-    state: ClusterState, flavor: FlavorRow, room: PhysicalRoom, shapes: Iterable[Requests], most: int
-) -> Document:
-    nodes = flavor_nodes.nodes_of(flavor, state.catalog.nodes.nodes.values())
-    document: Document = {
-        "flavor": flavor.name,
-        "nodes": len(nodes),
-        "freeNodes": [_vector(vector) for vector in coarsened(room.vectors(flavor.name), most)],
-    }
-    sizes = node_sizes.largest(flavor, state.catalog.nodes.nodes.values(), min(most, node_sizes.MOST))
-    if sizes:
-        document["largestNodes"] = [_vector(size) for size in sizes]
-    gangs = [
-        {"requests": resources.documents(shape), "count": room.largest_gang(shape, flavor.name)} for shape in shapes
-    ]
-    if gangs:
-        document["largestGangs"] = gangs
-    topology = state.catalog.topologies.get(flavor.topology)
-    if topology is not None:
-        labels = [level.node_label for level in topology.spec.levels]
-        document["levels"] = [
-            {"nodeLabel": label, "domains": [_vector(v) for v in coarsened(_domains(nodes, labels[: depth + 1]), most)]}
-            for depth, label in enumerate(labels)
-        ]
-    return document
-
-
-def _vector(vector: FreeNodes) -> Document:
-    return {"free": resources.documents(vector.free), "count": vector.count}
-
-
-def _domains(nodes: Iterable[NodeRow], labels: Sequence[str]) -> list[FreeNodes]:
-    """What is free in each domain of a level; nodes without the labels are in none."""
-    domains: dict[tuple[str, ...], Requests] = {}
-    for node in nodes:
-        path = tuple(node.labels.get(label, "") for label in labels)
-        if all(path):
-            domains[path] = resources.total([domains.get(path, {}), {n: max(0, a) for n, a in node.free.items()}])
-    return [
-        FreeNodes(free, 1) for free in sorted(domains.values(), key=lambda free: sorted(free.items()), reverse=True)
-    ]
-
-
-def coarsened(vectors: Sequence[FreeNodes], most: int) -> list[FreeNodes]:
-    """At most ``most`` vectors; neighbours are merged to what both have."""
-    if len(vectors) <= most:
-        return list(vectors)
-    size = -(-len(vectors) // most)
-    return [_merged(vectors[start : start + size]) for start in range(0, len(vectors), size)]
-
-
-def _merged(vectors: Sequence[FreeNodes]) -> FreeNodes:
-    shared: Mapping[str, int] = vectors[0].free
-    for vector in vectors[1:]:
-        shared = {name: min(amount, vector.free.get(name, 0)) for name, amount in shared.items()}
-    return FreeNodes(shared, sum(vector.count for vector in vectors))

@@ -49,9 +49,14 @@ def largest(flavor: FlavorRow, nodes: Iterable[NodeRow], most: int = MOST) -> li
     }
     maximal = [dict(size) for size in sizes if not any(_exceeds(other, size) for other in sizes)]
     maximal.sort(key=lambda size: sorted(size.items()), reverse=True)
-    if len(maximal) > most:
-        maximal[most - 1 :] = [_upper_bound(maximal[most - 1 :])]
-    return [FreeNodes(size, 1) for size in maximal]
+    return merged([FreeNodes(size, 1) for size in maximal], most)
+
+
+def merged(sizes: Sequence[FreeNodes], most: int) -> list[FreeNodes]:
+    """At most so many sizes; the last stands for all that are left out."""
+    if len(sizes) <= most:
+        return list(sizes)
+    return [*sizes[: most - 1], FreeNodes(_upper_bound([size.free for size in sizes[most - 1 :]]), 1)]
 
 
 def _exceeds(one: tuple[tuple[str, int], ...], other: tuple[tuple[str, int], ...]) -> bool:

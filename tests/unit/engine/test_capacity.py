@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+import pytest
 
 from tests.builders import admitted, cluster_queue, flavor, node, pod_set, single_queue, workload
 from tests.conformance.engine_objects import decode
@@ -10,7 +11,7 @@ from tests.engine_world import EngineWorld
 from worker_agent.api.cluster_capacity import ClusterCapacity
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
-from worker_agent.engine import capacity, node_sizes
+from worker_agent.engine import capacity, flavor_report, node_sizes
 from worker_agent.engine.capacity import PhysicalRoom
 from worker_agent.engine.node_sizes import NodeSizes
 from worker_agent.engine.physical_room import Demand, FreeNodes
@@ -196,7 +197,7 @@ def test_what_is_left_after_pods_were_placed() -> None:
 
 def test_merged_vectors_claim_only_what_all_have() -> None:
     vectors = [FreeNodes({"cpu": 9, GPU: 1}, 1), FreeNodes({"cpu": 8, GPU: 4}, 2), FreeNodes({"cpu": 1, GPU: 0}, 1)]
-    assert capacity.coarsened(vectors, 2) == [FreeNodes({"cpu": 8, GPU: 1}, 3), FreeNodes({"cpu": 1, GPU: 0}, 1)]
+    assert flavor_report.coarsened(vectors, 2) == [FreeNodes({"cpu": 8, GPU: 1}, 3), FreeNodes({"cpu": 1, GPU: 0}, 1)]
 
 
 def test_a_large_cluster_stays_within_the_budget() -> None:
@@ -226,3 +227,20 @@ def test_a_report_reads_as_a_cluster_capacity() -> None:
     status = decode({"status": report(world)}, ClusterCapacity).status
     assert status.engine_version == capacity.ENGINE_VERSION
     assert status.integrations == ["batch/job"]
+
+
+def test_leaves_are_told_before_fine_histograms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capacity, "BUDGET", 8_000)
+    host = "kubernetes.io/hostname"
+    labels = {"tas": "yes", "rack": "r"}
+    nodes = [node(f"n{i}", labels={**labels, host: f"n{i:03}"}, cpu=i + 1) for i in range(80)]
+    for found in nodes:
+        found["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
+    world = EngineWorld([*nodes, flavor("f", labels={"tas": "yes"}, topologyName="t")])
+    levels = [{"nodeLabel": "rack"}, {"nodeLabel": host}]
+    world.put({"kind": "Topology", "metadata": {"name": "t"}, "spec": {"levels": levels}})
+    found = report(world)
+    (told,) = found["flavors"]
+    assert len(msgspec.json.encode(found)) <= capacity.BUDGET
+    assert len(told["leaves"]["runs"]) == 80
+    assert len(told["freeNodes"]) < 64

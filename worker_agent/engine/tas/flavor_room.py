@@ -61,6 +61,8 @@ class FlavorRoom:
         """What pods use on leaves that are not there (now)."""
         self._kinds: HostKinds | None = None
         self._verdicts: dict[Any, Verdict] = {}
+        self.version = 0
+        """Grows with every change of the nodes and of what pods of others use there."""
 
     def _sum(self, members: Sequence[NodeFacts]) -> list[int]:
         """What is free on a leaf, by resource."""
@@ -102,6 +104,7 @@ class FlavorRoom:
     def _change(self, leaf: int, old: NodeFacts, node: NodeFacts) -> bool:
         if not node.free.keys() <= self.resources.keys():
             return False
+        self.version += 1
         members = self._hosts[leaf]
         members[members.index(old)] = node
         for resource in old.free.keys() | node.free.keys():
@@ -117,6 +120,7 @@ class FlavorRoom:
         leaf_id = self.tree.leaf_id(path)
         if not node.free.keys() <= self.resources.keys() or self.tree.leaf_named(leaf_id) is not None:
             return False
+        self.version += 1
         leaf = self.tree.insert(path)
         self._hosts.insert(leaf, [node])
         self._leaf_of_node[node.name] = leaf_id
@@ -133,6 +137,7 @@ class FlavorRoom:
     def _drop(self, leaf: int, leaf_id: str, name: str) -> None:
         taken = self.free[:, leaf] - self.left[:, leaf]
         self._orphans[leaf_id] = {resource: int(taken[row]) for resource, row in self.resources.items()}
+        self.version += 1
         self.tree.remove(leaf)
         del self._hosts[leaf], self._leaf_of_node[name]
         self.free = np.delete(self.free, leaf, axis=1)

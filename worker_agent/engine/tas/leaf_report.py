@@ -8,6 +8,7 @@ in path order, as runs of equal ones: ``b1/r1/host-07+15 0`` is the sixteen leav
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 from worker_agent.api.cluster_capacity import LeafRoom
 from worker_agent.api.document import Document
@@ -22,7 +23,7 @@ MOST_VALUES: Final = 8
 LONGEST: Final = 16_000
 """Characters of all runs together; what is longer is not reported."""
 
-_KIND_LENGTH: Final = 100
+_KIND_LENGTH: Final = 60
 """What a kind counts for."""
 
 _NUMBERED: Final = re.compile(r"(.*?)(\d{1,15})\Z")
@@ -46,6 +47,17 @@ def leaves_of(room: FlavorRoom) -> Iterator[Leaf]:
     columns = room.free.T.tolist()
     for path, members, free in zip(room.tree.paths, room.members(), columns, strict=True):
         yield Leaf(path, members[0].taints, {r: max(0, free[row]) for r, row in room.resources.items()})
+
+
+_known: Final[WeakKeyDictionary[FlavorRoom, tuple[int, Document | None]]] = WeakKeyDictionary()
+
+
+def current(room: FlavorRoom) -> Document | None:
+    """As ``report``, worked out once per version of the room."""
+    known = _known.get(room)
+    if known is None or known[0] != room.version:
+        known = _known[room] = (room.version, report(room))
+    return known[1]
 
 
 def report(room: FlavorRoom) -> Document | None:
