@@ -15,8 +15,8 @@ It has two halves. **Scheduling** decides who gets quota; in reading order:
   shares.
 - ``workload_info`` reduces a Workload to a row: ``pod_shape``, ``pod_requests``, ``limit_ranges``, ``transformations``,
   ``conditions``; ``admissibility`` refuses what is not looked at.
-- ``view`` is what others read; ``capacity`` (``flavor_report``, ``node_room``, ``flavor_nodes``, ``physical_room``) what
-  the hub is told.
+- ``view`` is what others read; ``capacity`` (``flavor_report``, ``node_room``, ``flavor_nodes``, ``physical_room``)
+  what the hub is told.
 - ``policy`` holds every switch, resolved once from ``feature_gates`` and configuration.
 
 **Lifecycles** decide what happens to one object between its events: ``job_lifecycle``, ``workload_lifecycle`` and the
