@@ -62,13 +62,14 @@ def reconcile(case: Document) -> list[str]:
     """TestProvisioningReconcile."""
     world = World(case)
     rules = ProvisioningRules(cleanup_on_eviction=gates_of(case)["CleanupProvisioningRequestsOnEviction"])
-    error = _reconciled(world, Key.parse(case["reconcile"]), rules)
+    error = reconciled(world, Key.parse(case["reconcile"]), rules)
     lines = error_differs(case["expect"]["error"], error)
     lines += multiset(case["expect"]["events"], world.events, "event")
     return lines + _compare(case["expect"]["objects"], list(world.cluster.objects.values()))
 
 
-def _reconciled(world: World, key: Key, rules: ProvisioningRules) -> str | None:
+def reconciled(world: World, key: Key, rules: ProvisioningRules) -> str | None:
+    """One reconcile of the Workload in this world; the error that ended it."""
     view = _view(world.cluster, key)
     decided = decision.decide(view, rules, NOW)
     world.run(decided.intents)
