@@ -15,6 +15,8 @@ from hub.local.apiserver import kubeconfig_files, serve
 from hub.local.apiserver.identity import MASTERS, member
 from hub.local.apiserver.serve import ServerConfig
 from hub.local.simulation import cluster as simulation
+from hub.local.simulation.cluster import ALL_PARTS, JOB_KINDS, Part
+from hub.local.simulation.operators import definitions
 from hub.local.simulation.shape import ClusterShape
 from worker_agent.api import crds
 from worker_agent.api.document import Document
@@ -35,11 +37,18 @@ class Configuration(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """Real control planes write each write request to ``<data directory>/audit.log``; the embedded one counts them."""
     node_groups: list[dict[str, object]] = []
     autoscaler: dict[str, float] | None = None
+    job_kinds: bool = False
 
     @property
     def definitions(self) -> tuple[Document, ...]:
         """What the cluster's API server serves beside the kinds of Kubernetes."""
-        return crds.with_autoscaler() if self.autoscaler is not None else crds.documents()
+        ours = crds.with_autoscaler() if self.autoscaler is not None else crds.documents()
+        return (*ours, *definitions.documents()) if self.job_kinds else ours
+
+    @property
+    def parts(self) -> frozenset[Part]:
+        """What of the cluster is played."""
+        return ALL_PARTS | JOB_KINDS if self.job_kinds else ALL_PARTS
 
     @property
     def shape(self) -> ClusterShape:
@@ -66,7 +75,7 @@ async def run(configuration: Configuration) -> None:
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     client = Client(running.transport_as(SIMULATION), clock, user_agent="fedhub-simulation")
     shape = configuration.shape
-    simulating = asyncio.create_task(simulation.run_simulation(client, shape, clock))
+    simulating = asyncio.create_task(simulation.run_simulation(client, shape, clock, parts=configuration.parts))
     stopping = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait([simulating, stopping], return_when=asyncio.FIRST_COMPLETED)

@@ -61,6 +61,7 @@ CLUSTER_TRAINING_RUNTIMES = ResourceType(
 )
 DEPLOYMENTS = ResourceType("apps", "v1", "Deployment", "deployments")
 STATEFUL_SETS = ResourceType("apps", "v1", "StatefulSet", "statefulsets")
+REPLICA_SETS = ResourceType("apps", "v1", "ReplicaSet", "replicasets")
 LEADER_WORKER_SETS = ResourceType("leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet", "leaderworkersets")
 PRIORITY_CLASSES = ResourceType("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", namespaced=False)
 RUNTIME_CLASSES = ResourceType("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", namespaced=False)

@@ -18,6 +18,7 @@ from hub.local.cluster_process import Configuration
 from hub.local.real import binaries, control_plane
 from hub.local.real.control_plane import ControlPlaneConfig
 from hub.local.simulation import cluster as simulation
+from hub.local.simulation.cluster import Part
 from worker_agent.kube.clock import SystemClock
 
 
@@ -44,9 +45,11 @@ async def run(configuration: Configuration) -> None:
     client = plane.connect("fedhub-simulation")
     clock = SystemClock()
     shape = configuration.shape
-    play = simulation.run_machines if programs.controller_manager else simulation.run_simulation
+    played = simulation.MACHINES if programs.controller_manager else simulation.ALL_PARTS
+    if configuration.job_kinds:
+        played |= {Part.OPERATORS} if programs.controller_manager else simulation.JOB_KINDS
     tasks = [
-        asyncio.create_task(play(client, shape, clock)),
+        asyncio.create_task(simulation.run_simulation(client, shape, clock, parts=played)),
         asyncio.create_task(_watch(plane)),
         asyncio.create_task(stop.wait()),
     ]

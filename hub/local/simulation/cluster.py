@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 from enum import Enum
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -12,11 +13,15 @@ from hub.local.simulation import nodes as simulated_nodes
 from hub.local.simulation.autoscaler import Autoscaler
 from hub.local.simulation.job_controller import JobController
 from hub.local.simulation.kubelet import Completion, Kubelet, log_completion
+from hub.local.simulation.operators import table, train_job
+from hub.local.simulation.operators.operator import Operators
 from hub.local.simulation.scheduler import Scheduler
 from hub.local.simulation.shape import ClusterShape
 from worker_agent.api.document import Document
+from worker_agent.api.meta import Key
 from worker_agent.api.pod import Node
-from worker_agent.api.resource_type import JOBS, NODES, PODS
+from worker_agent.api.resource_type import JOBS, NODES, PODS, ResourceType
+from worker_agent.app import kinds_served
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.errors import ApiError
@@ -33,11 +38,17 @@ class Part(Enum):
     JOBS = "jobs"
     SCHEDULER = "scheduler"
     KUBELETS = "kubelets"
+    OPERATORS = "operators"
+    """Controllers of the job kinds that other projects bring."""
+    APPS = "apps"
+    """Deployments, ReplicaSets and StatefulSets."""
     AUTOSCALER = "autoscaler"
     """Only where the cluster's shape has one."""
 
 
-ALL_PARTS = frozenset(Part)
+JOB_KINDS = frozenset({Part.OPERATORS, Part.APPS})
+"""What runs job kinds beside Jobs; only where their definitions are installed."""
+ALL_PARTS = frozenset(Part) - JOB_KINDS
 MACHINES = frozenset({Part.NODES, Part.KUBELETS, Part.AUTOSCALER})
 NODES_AT_ONCE = 16
 RETRY_SECONDS = 1.0
@@ -66,17 +77,42 @@ async def run_simulation(
         Part.KUBELETS: Kubelet(client, pods, nodes, clock, on_completion).run,
         Part.NODES: lambda: _keep_nodes(client, nodes, shape, clock),
     }
+    runtimes: dict[ResourceType, Informer[Document]] = {
+        resource: Informer(client, resource, document, keep=Keep.DECODED) for resource in train_job.RUNTIMES
+    }
+    kinds = [*(table.BUILT_IN if Part.APPS in parts else ())]
+    if Part.OPERATORS in parts:
+        kinds += table.of_other_projects(partial(_runtime, runtimes))
+    operators = Operators(client, kinds, {JOBS: jobs, PODS: pods}, clock)
+    if kinds:
+        players[Part.OPERATORS if Part.OPERATORS in parts else Part.APPS] = operators.run
     if shape.autoscaler is not None:
         players[Part.AUTOSCALER] = Autoscaler(client, pods, nodes, shape, shape.autoscaler, clock).run
-    watched: list[Informer[Any]] = [pods, nodes, *([jobs] if Part.JOBS in parts else [])]
+    with_jobs = {Part.JOBS, Part.OPERATORS} & parts
+    watched: list[Informer[Any]] = [pods, nodes, *([jobs] if with_jobs else [])]
     async with asyncio.TaskGroup() as group:
         for informer in watched:
             group.create_task(informer.run())
         for informer in watched:
             await informer.synced.wait()
         group.create_task(events.run())
+        for source in runtimes.values() if Part.OPERATORS in parts else ():
+            group.create_task(_once_served(client, source, clock))
         for part in players.keys() & parts:
             group.create_task(players[part](), name=f"simulated {part.value}")
+
+
+def _runtime(runtimes: dict[ResourceType, Informer[Document]], kind: str, namespace: str, name: str) -> Document | None:
+    """A training runtime; cluster-wide ones have no namespace."""
+    for resource, source in runtimes.items():
+        if resource.kind == kind:
+            return source.get(Key(namespace if resource.namespaced else "", name))
+    return None
+
+
+async def _once_served(client: Client, source: Informer[Document], clock: Clock) -> None:
+    await kinds_served.until_served(client, source.resource, clock)
+    await source.run()
 
 
 async def run_machines(
@@ -85,9 +121,10 @@ async def run_machines(
     clock: Clock,
     *,
     on_completion: Callable[[Completion], None] = log_completion,
+    parts: frozenset[Part] = MACHINES,
 ) -> None:
     """As ``run_simulation``, with the nodes and kubelets alone: a real Job controller and scheduler do the rest."""
-    await run_simulation(client, shape, clock, on_completion=on_completion, parts=MACHINES)
+    await run_simulation(client, shape, clock, on_completion=on_completion, parts=parts)
 
 
 async def _keep_nodes(client: Client, nodes: Informer[Node], shape: ClusterShape, clock: Clock) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,6 +16,7 @@ from hub.local.apiserver.schema.registry import SchemaRegistry
 from hub.local.simulation.cluster import ALL_PARTS, run_simulation
 from hub.local.simulation.kubelet import Completion
 from hub.local.simulation.shape import ClusterShape, NodeGroup
+from worker_agent.api.document import Document
 from worker_agent.api.resource_type import JOBS, NODES, PODS
 from worker_agent.kube.client import Client, PatchType
 from worker_agent.kube.clock import LoopClock
@@ -28,14 +29,14 @@ SMALL = ClusterShape((NodeGroup("n", 2, {"cpu": "4", "memory": "16Gi", "pods": "
 class World:
     """Use as ``async with``. ``simulate`` starts the simulation, ``kill`` stops it without any goodbye."""
 
-    def __init__(self, shape: ClusterShape = SMALL, seed: int = 0) -> None:
+    def __init__(self, shape: ClusterShape = SMALL, seed: int = 0, crds: Sequence[Document] = ()) -> None:
         self.clock = LoopClock(START, seed)
         self.shape = shape
         self.completions: list[Completion] = []
         self.parts = ALL_PARTS
         core = Core(new_state(random.Random(seed).randbytes, 1), SchemaRegistry(), Authenticator({}))
         self.server = ApiServer(core, self.clock)
-        bootstrap.fill(core, (), START)
+        bootstrap.fill(core, crds, START)
         self.client = Client(InProcessTransport(self.server), self.clock)
         self.faults = FaultyTransport(InProcessTransport(self.server), self.clock, FaultPlan(seed=seed))
         self.simulated = Client(self.faults, self.clock)

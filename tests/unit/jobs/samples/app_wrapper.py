@@ -9,14 +9,9 @@ def _conditions(*types: str) -> list[Document]:
     return [{"type": type_, "status": "True"} for type_ in types]
 
 
-def _job() -> Document:
-    spec = {"parallelism": 2, "template": template()}
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "inner"}, "spec": spec}
-
-
-def _deployment() -> Document:
-    spec = {"replicas": 3, "template": template()}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+def _job(name: str, pods: int) -> Document:
+    spec = {"parallelism": pods, "completions": pods, "template": template()}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": spec}
 
 
 APP_WRAPPER = Sample(
@@ -27,8 +22,8 @@ APP_WRAPPER = Sample(
         "spec": {
             "suspend": True,
             "components": [
-                {"template": _job()},
-                {"podSets": [{"path": "template.spec.template", "replicas": 3}], "template": _deployment()},
+                {"template": _job("inner", 2)},
+                {"podSets": [{"path": "template.spec.template", "replicas": 3}], "template": _job("declared", 3)},
             ],
         },
     },
