@@ -93,8 +93,10 @@ class _World:
 def decide(view: AutoscalerView, groups: Sequence[NodeGroup], rules: AutoscalerRules, now: datetime) -> Decision:
     """One pass over all requests and nodes."""
     world = _World(view, groups, rules, now)
+    alive = [request for request in view.requests if not _is_over(request)]
+    if not alive and not any(node.metadata.label(AUTOSCALED) for node in view.nodes):
+        return world.out  # Nothing to do costs nothing, however large the cluster.
     _fill(world)
-    alive = [request for request in view.requests if not request["metadata"].get("deletionTimestamp")]
     for request in sorted(alive, key=_order):
         _serve(world, request)
     _scale_down(world)
@@ -126,11 +128,12 @@ def _fill(world: _World) -> None:
 # -- requests --------------------------------------------------------------------------------------------------------
 
 
+def _is_over(request: Document) -> bool:
+    ends = (names.REQUEST_FAILED, names.REQUEST_BOOKING_EXPIRED, names.REQUEST_CAPACITY_REVOKED)
+    return bool(request["metadata"].get("deletionTimestamp")) or any(_says(request, end) for end in ends)
+
+
 def _serve(world: _World, request: Document) -> None:
-    if _says(request, names.REQUEST_FAILED) or _says(request, names.REQUEST_BOOKING_EXPIRED):
-        return
-    if _says(request, names.REQUEST_CAPACITY_REVOKED):
-        return
     if _says(request, names.REQUEST_PROVISIONED):
         _keep_booked(world, request)
     elif _says(request, names.REQUEST_ACCEPTED):
