@@ -190,7 +190,7 @@ class ApiServer:
     async def _clean(self) -> None:
         try:
             while not self.cleaner.idle:
-                for request in self.cleaner.requests(self.core.state):
+                for request in self.cleaner.requests(self.core.state, self.clock.now()):
                     await self.answer(request, COLLECTOR)
                     await asyncio.sleep(0)
         finally:

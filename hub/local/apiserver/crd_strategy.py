@@ -6,7 +6,7 @@ Source: apiextensions-apiserver pkg/registry/customresourcedefinition, pkg/apis/
 from collections.abc import Iterator
 
 from hub.local.apiserver.call import Call
-from hub.local.apiserver.schema import client_config_validation
+from hub.local.apiserver.schema import client_config_validation, structural_schema
 from hub.local.apiserver.schema.field_errors import FieldError, forbidden, invalid, not_supported, required
 from worker_agent.api import document as documents
 from worker_agent.api.document import Document
@@ -45,9 +45,10 @@ def _storage(crd: Document) -> str:
     return next((version.get("name", "") for version in versions if version.get("storage")), "")
 
 
-def faults(crd: Document) -> list[FieldError]:
-    """The rules between fields that no schema states."""
-    return [*_spec_faults(crd), *_conversion_faults(crd["spec"].get("conversion") or {})]
+def faults(crd: Document, *, new: bool) -> list[FieldError]:
+    """The rules between fields that no schema states; ``new`` for a creation."""
+    conversion = crd["spec"].get("conversion") or {}
+    return [*_spec_faults(crd, new), *_conversion_faults(conversion), *structural_schema.errors(crd)]
 
 
 def _conversion_faults(conversion: Document) -> Iterator[FieldError]:
@@ -70,17 +71,23 @@ def _conversion_faults(conversion: Document) -> Iterator[FieldError]:
         )
 
 
-def _spec_faults(crd: Document) -> list[FieldError]:
-    spec, names = crd["spec"], crd["spec"]["names"]
-    found = [required(f"spec.{name}") for name in ("group",) if not spec.get(name)]
+def _spec_faults(crd: Document, new: bool) -> Iterator[FieldError]:
+    spec, names, versions = crd["spec"], crd["spec"]["names"], crd["spec"].get("versions") or ()
+    yield from (required(f"spec.{name}") for name in ("group",) if not spec.get(name))
     if spec.get("scope") not in _SCOPES:
-        found.append(not_supported("spec.scope", spec.get("scope") or "", _SCOPES))
+        yield not_supported("spec.scope", spec.get("scope") or "", _SCOPES)
     needed = ("plural", "singular", "kind", "listKind")
-    found += [required(f"spec.names.{name}") for name in needed if not names.get(name)]
-    for index, version in enumerate(spec.get("versions") or ()):
+    yield from (required(f"spec.names.{name}") for name in needed if not names.get(name))
+    for index, version in enumerate(versions):
         if not (version.get("schema") or {}).get("openAPIV3Schema"):
-            found.append(required(f"spec.versions[{index}].schema.openAPIV3Schema"))
-    return found or _consistency_faults(crd, spec)
+            yield required(f"spec.versions[{index}].schema.openAPIV3Schema")
+    name, wanted = crd["metadata"].get("name", ""), f"{names.get('plural', '')}.{spec.get('group', '')}"
+    if new and name != wanted:
+        yield invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group')
+    if sum(1 for version in versions if version.get("storage")) != 1:
+        yield invalid("spec.versions", list(versions), "must have exactly one version marked as storage version")
+    if not documents.get(crd, "status.storedVersions"):
+        yield invalid("status.storedVersions", None, "must have at least one stored version")
 
 
 def changes(crd: Document, old: Document) -> list[FieldError]:
@@ -91,17 +98,4 @@ def changes(crd: Document, old: Document) -> list[FieldError]:
         new, before = documents.get(crd["spec"], name), documents.get(old["spec"], name)
         if new != before:
             found.append(invalid(f"spec.{name}", new or "", "field is immutable"))
-    return found
-
-
-def _consistency_faults(crd: Document, spec: Document) -> list[FieldError]:
-    found = []
-    name, wanted = crd["metadata"].get("name", ""), f"{spec['names'].get('plural', '')}.{spec.get('group', '')}"
-    if name != wanted:
-        found.append(invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
-    versions = spec.get("versions") or ()
-    if sum(1 for version in versions if version.get("storage")) != 1:
-        found.append(
-            invalid("spec.versions", list(versions), "must have exactly one version marked as storage version")
-        )
     return found

@@ -46,12 +46,13 @@ def create_document(call: Call, document: Document) -> Steps:
         made = yield from _prepared(call, {**document, "metadata": dict(document["metadata"])}, dry)
         name = made["metadata"]["name"]
         resource = call.resource
-        if call.state.get(resource.store, call.target.namespace, name) is None:
+        present = call.state.get(resource.store, call.target.namespace, name)
+        if present is None:
             strategy.as_read(resource, made)
             finish = commit.rehearsed if dry else commit.commit
             return (yield from finish(call, made, 201))
         if not generated:
-            raise failure.already_exists(resource.group, resource.plural, name)
+            raise failure.already_exists(resource.group, resource.plural, name, going=present.deleting)
         if attempt == _ATTEMPTS - 1:
             raise failure.generated_name_exists(resource.group, resource.plural, name)
     raise AssertionError("unreachable")

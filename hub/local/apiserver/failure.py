@@ -54,8 +54,9 @@ def not_found(group: str, resource: str, name: str) -> Failure:
     return Failure(404, "NotFound", f'{qualified(group, resource)} "{name}" not found', named(group, resource, name))
 
 
-def already_exists(group: str, resource: str, name: str) -> Failure:
-    message = f'{qualified(group, resource)} "{name}" already exists'
+def already_exists(group: str, resource: str, name: str, *, going: bool = False) -> Failure:
+    """``going``: what is there is being deleted."""
+    message = f'{"object is being deleted: " if going else ""}{qualified(group, resource)} "{name}" already exists'
     return Failure(409, "AlreadyExists", message, named(group, resource, name))
 
 

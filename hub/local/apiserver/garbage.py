@@ -5,7 +5,9 @@ those of kubernetes pkg/controller/garbagecollector (attemptToDeleteItem, orphan
 """
 
 from collections.abc import Iterator
+from datetime import datetime
 
+from hub.local.apiserver import namespace_end
 from hub.local.apiserver.call import document_of
 from hub.local.apiserver.crds import CLEANUP
 from hub.local.apiserver.identity import AUTHENTICATED, Identity
@@ -81,14 +83,14 @@ class Cleaner:
                 if stored.deleting or stored.owners:
                     self.note(state, Event(store, stored.version, None, stored))
 
-    def requests(self, state: State) -> Iterator[Request]:
+    def requests(self, state: State, now: datetime) -> Iterator[Request]:
         """What to do about everything noted so far; carry each out before taking the next."""
         items, self._items = self._items, {}
         for store, key in items:
             yield from _item_requests(state, store, key)
         namespaces, self._namespaces = self._namespaces, {}
         for name in namespaces:
-            yield from _namespace_requests(state, name)
+            yield from namespace_end.requests(state, name, now)
         crds, self._crds = self._crds, {}
         for name in crds:
             yield from _crd_requests(state, name)
@@ -211,28 +213,6 @@ def _owner(state: State, reference: Document, namespace: str) -> Stored | None:
     if owner is None or (owner.namespace and owner.namespace != namespace):
         return None
     return owner
-
-
-def _namespace_requests(state: State, name: str) -> Iterator[Request]:
-    """Delete what is in a terminating namespace; let it go when nothing is left."""
-    namespace = state.get(NAMESPACES, "", name)
-    if namespace is None or not namespace.deleting:
-        return
-    left = 0
-    for store in state.resources.stores():
-        resource = state.resources.of_store(store)[0]
-        if not resource.namespaced:
-            continue
-        for stored in list(state.collection(store).in_namespace(name)):
-            if not stored.deleting:
-                yield _delete(resource, stored, "Background")
-        left += sum(1 for _ in state.collection(store).in_namespace(name))
-    if left == 0:
-        (resource,) = state.resources.of_store(NAMESPACES)
-        document = document_of(resource, namespace)
-        finalizers = [item for item in document["spec"].get("finalizers") or () if item != "kubernetes"]
-        document["spec"] = {**document["spec"], "finalizers": finalizers}
-        yield Request("PUT", _path(resource, namespace, "finalize"), (), _HEADERS, encode(document))
 
 
 def _crd_requests(state: State, name: str) -> Iterator[Request]:

@@ -9,6 +9,7 @@ from hub.local.apiserver.metadata import timestamp
 from worker_agent.api.document import Document
 
 _PRIORITY_CLASSES = "scheduling.k8s.io/priorityclasses"
+_RUNTIME_CLASSES = "node.k8s.io/runtimeclasses"
 _GATED = {
     "type": "PodScheduled",
     "status": "False",
@@ -43,11 +44,43 @@ def admit_new(call: Call, pod: Document) -> None:
     """What admission adds to a pod's spec, in place."""
     spec = pod["spec"] = dict(pod.get("spec") or {})
     _set_priority(call, pod, spec)
+    if spec.get("runtimeClassName"):
+        _apply_runtime_class(call, pod, spec)
     tolerations = list(spec.get("tolerations") or ())
     for taint in _NODE_TAINTS:
         if not any(_covers(toleration, taint) for toleration in tolerations):
             tolerations.append({"key": taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300})
     spec["tolerations"] = tolerations
+
+
+def _apply_runtime_class(call: Call, pod: Document, spec: Document) -> None:
+    """What a RuntimeClass says of overhead and of the nodes its pods go to."""
+    name = spec["runtimeClassName"]
+    stored = call.state.get(_RUNTIME_CLASSES, "", name)
+    if stored is None:
+        raise _rejected(pod, f'RuntimeClass "{name}" not found')
+    runtime_class = stored.document()
+    overhead = (runtime_class.get("overhead") or {}).get("podFixed")
+    if overhead:
+        if spec.get("overhead") not in (None, overhead):
+            raise _rejected(pod, "Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+        spec["overhead"] = overhead
+    elif spec.get("overhead"):
+        raise _rejected(pod, "Pod Overhead set without corresponding RuntimeClass defined Overhead")
+    scheduling = runtime_class.get("scheduling") or {}
+    selector, given = scheduling.get("nodeSelector") or {}, spec.get("nodeSelector") or {}
+    for key, value in selector.items():
+        if given.get(key, value) != value:
+            why = f"runtimeClass.scheduling.nodeSelector[{key}] = {value}; pod.spec.nodeSelector[{key}] = {given[key]}"
+            raise _rejected(pod, f"conflict: {why}")
+    if selector:
+        spec["nodeSelector"] = {**given, **selector}
+    tolerations = list(spec.get("tolerations") or ())
+    spec["tolerations"] = tolerations + [one for one in scheduling.get("tolerations") or () if one not in tolerations]
+
+
+def _rejected(pod: Document, why: str) -> failure.Failure:
+    return failure.forbidden("", "pods", pod["metadata"].get("name") or "", f"pod rejected: {why}")
 
 
 def _covers(toleration: Document, taint: str) -> bool:

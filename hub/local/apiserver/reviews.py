@@ -3,12 +3,13 @@
 Who may do what is not looked at by this server (``unsupported``); who asks always is.
 """
 
-from hub.local.apiserver import body, write_options
+from hub.local.apiserver import body, failure, write_options
 from hub.local.apiserver.answer import Answer, json_answer
 from hub.local.apiserver.authentication import Authenticator
 from hub.local.apiserver.call import Call
 from hub.local.apiserver.identity import user_info
 from hub.local.apiserver.metadata import timestamp
+from hub.local.apiserver.schema.field_errors import invalid
 from worker_agent.api.document import Document
 
 _RULES = {
@@ -28,8 +29,20 @@ def review(call: Call, authenticator: Authenticator) -> Answer:
     owned = call.schemas.managed_fields_after_update(call.gvk, document, None, manager, "", call.now)
     if owned:
         document["metadata"]["managedFields"] = owned
+    _check(call, document)
     document["status"] = _status(call, document, authenticator)
     return json_answer(document, 201)
+
+
+def _check(call: Call, document: Document) -> None:
+    """An access review asks about a resource or about a path."""
+    spec = document.get("spec") or {}
+    if not call.resource.kind.endswith("AccessReview"):
+        return
+    if ("resourceAttributes" in spec) == ("nonResourceAttributes" in spec):
+        words = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        given = spec.get("resourceAttributes")
+        raise failure.invalid(call.resource.group, "", "", [invalid("spec.resourceAttributes", given, words)])
 
 
 def _status(call: Call, document: Document, authenticator: Authenticator) -> Document:

@@ -25,14 +25,20 @@ def get_scale(call: Call) -> Steps:
     """GET of a scale."""
     stored = find(call)
     yield from conversion.ready(call, [stored])
-    return json_answer(_scale_of(call.resource, document_of(call.resource, stored)))
+    return json_answer(_readable_scale(call.resource, document_of(call.resource, stored)))
+
+
+def _readable_scale(resource: Resource, document: Document) -> Document:
+    """The scale of a workload. Raises for a custom resource whose replicas are not set."""
+    wished = resource.scale_paths[0]
+    if resource.custom and documents.get(document, wished) is None:
+        raise failure.internal(f'the spec replicas field ".{wished}" does not exist')
+    return _scale_of(resource, document)
 
 
 def _scale_of(resource: Resource, document: Document) -> Document:
-    """autoscaling/v1 Scale of a workload. Raises for a custom resource whose replicas are not set."""
+    """autoscaling/v1 Scale of a workload."""
     wished, present, selector = resource.scale_paths
-    if resource.custom and documents.get(document, wished) is None:
-        raise failure.internal(f'the spec replicas field ".{wished}" does not exist')
     metadata = document["metadata"]
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     status: Document = {"replicas": documents.get(document, present, 0)}
@@ -70,7 +76,7 @@ def write_scale(call: Call) -> Steps:
         scale = wish(_scale_of(call.resource, old))
         given = documents.get(scale, "metadata.resourceVersion", "")
         replicas = documents.get(scale, "spec.replicas", 0)
-        if replicas < 0:
+        if replicas < 0 and not call.resource.custom:  # a custom resource's own schema says the rest
             fault = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
             raise failure.invalid("autoscaling", "Scale", call.target.name, [fault])
         wished = _with(old, call.resource.scale_paths[0].split("."), replicas)

@@ -11,7 +11,7 @@ def faults(call: Call, document: Document, old: Document | None) -> list[FieldEr
     """``old`` is None for a creation."""
     found = list(call.schemas.validate(call.gvk, document, old, call.target.subresource))
     if call.resource.store == CRDS:
-        found += crd_strategy.faults(document)
+        found += crd_strategy.faults(document, new=old is None)
         if old is not None:
             found += crd_strategy.changes(document, old)
         if not found:

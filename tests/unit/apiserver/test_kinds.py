@@ -120,8 +120,10 @@ def test_scale_reads_and_writes_replicas(world: World) -> None:
 
 
 def test_access_reviews_say_yes(world: World) -> None:
-    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {}}
-    reply = world.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    assert world.post(path, review).status == 422
+    reply = world.post(path, {**review, "spec": {"resourceAttributes": {"verb": "get", "resource": "jobs"}}})
     assert (reply.status, reply.document["status"]["allowed"]) == (201, True)
 
 

@@ -107,7 +107,7 @@ class World:
     def clean(self) -> None:
         """What happens by itself, until nothing more does."""
         while not self.cleaner.idle:
-            for request in self.cleaner.requests(self.core.state):
+            for request in self.cleaner.requests(self.core.state, self.now):
                 self.send(request, COLLECTOR)
 
     def later(self, seconds: float) -> None:

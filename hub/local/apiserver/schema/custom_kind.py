@@ -95,7 +95,13 @@ def scale_path_errors(version: Mapping[str, Any], document: Document, name: str)
         return
     value: Any = document
     for part in path.removeprefix(".").split("."):
-        if not isinstance(value, dict) or part not in value:
+        if not isinstance(value, dict):
+            kind = field_errors.go_type(value)
+            told = f"{field_errors.go_text(value)} is of the type {kind}"
+            words = f"{path} accessor error: {told}, expected map[string]interface{{}}"
+            yield field_errors.invalid(path, 0, words)
+            return
+        if part not in value:
             return
         value = value[part]
     if isinstance(value, bool) or not isinstance(value, int):

@@ -78,6 +78,21 @@ def go_json(value: Any) -> str:
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
+def go_type(value: Any) -> str:
+    """The Go type a JSON value decodes to."""
+    names = {bool: "bool", str: "string", int: "int64", float: "float64", dict: "map[string]interface {}"}
+    return names.get(type(value), "[]interface {}")
+
+
+def go_text(value: Any) -> str:
+    """Go's %v of a JSON value."""
+    if isinstance(value, dict):
+        return "map[" + " ".join(f"{key}:{go_text(value[key])}" for key in sorted(value)) + "]"
+    if isinstance(value, list):
+        return "[" + " ".join(go_text(item) for item in value) + "]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def shown(value: Any) -> str:
     """A bad value as a field error prints it."""
     if isinstance(value, bool):

@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from hub.local.apiserver.schema import (
+    cron_schedule,
     field_errors,
     job_status_validation,
     name_rules,
@@ -199,7 +200,7 @@ def _completions_errors(spec: Mapping[str, Any], before: Mapping[str, Any]) -> I
         return
     if spec.get("completionMode") != "Indexed":
         yield field_errors.invalid("spec.completions", new, object_meta.IMMUTABLE)
-    elif None not in {new, old} and (new != spec.get("parallelism") or old != before.get("parallelism")):
+    elif new is not None and new != spec.get("parallelism"):
         words = "can only be modified in tandem with spec.parallelism"
         yield field_errors.invalid("spec.completions", new, words)
 
@@ -239,11 +240,23 @@ def _without_resources(template: Mapping[str, Any]) -> dict[str, Any]:
     return {**template, "spec": spec}
 
 
+def _schedule_errors(schedule: str) -> Iterator[FieldError]:
+    if not schedule:
+        yield field_errors.required("spec.schedule")
+    elif "TZ" in schedule:
+        words = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+        yield field_errors.invalid("spec.schedule", schedule, words)
+    else:
+        try:
+            cron_schedule.check(schedule)
+        except cron_schedule.ScheduleError as problem:
+            yield field_errors.invalid("spec.schedule", schedule, str(problem))
+
+
 def cron_errors(job: Document, old: Document | None) -> Iterator[FieldError]:
     """Complaints about a CronJob."""
     spec, name = job.get("spec") or {}, job["metadata"].get("name", "")
-    if not spec.get("schedule"):
-        yield field_errors.required("spec.schedule")
+    yield from _schedule_errors(spec.get("schedule") or "")
     if spec.get("concurrencyPolicy") not in {"Allow", "Forbid", "Replace"}:
         allowed = ("Allow", "Forbid", "Replace")
         yield field_errors.not_supported("spec.concurrencyPolicy", spec.get("concurrencyPolicy"), allowed)

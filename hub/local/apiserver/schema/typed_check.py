@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hub.local.apiserver.schema import field_set, typed_values
+from hub.local.apiserver.schema import field_errors, field_set, typed_values
 from hub.local.apiserver.schema.node import UNTYPED, Node
 
 
@@ -53,7 +53,7 @@ def _check(value: Any, node: Node, path: str, duplicates: bool) -> None:
     form = typed_values.shape(value, node)
     if form == typed_values.MAP:
         if not isinstance(value, dict):
-            raise typed_values.TypeMismatch(f"{path}: expected map, got &{{{_go_text(value)}}}")
+            raise typed_values.TypeMismatch(f"{path}: expected map, got &{{{field_errors.go_text(value)}}}")
         for key, item in value.items():
             child = typed_values.child_of(node, key)
             if child is None:
@@ -67,7 +67,7 @@ def _check(value: Any, node: Node, path: str, duplicates: bool) -> None:
 
 def _check_list(value: Any, node: Node, path: str, duplicates: bool) -> None:
     if not isinstance(value, list):
-        raise typed_values.TypeMismatch(f"{path}: expected list, got &{{{_go_text(value)}}}")
+        raise typed_values.TypeMismatch(f"{path}: expected list, got &{{{field_errors.go_text(value)}}}")
     child = node.element or UNTYPED
     if not node.associative:
         for index, item in enumerate(value):
@@ -89,27 +89,16 @@ def _check_scalar(value: Any, node: Node, path: str) -> None:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if node.type in {"integer", "number"}:
         if not number:
-            raise typed_values.TypeMismatch(f"{path}: expected numeric (int or float), got {_go_type(value)}")
+            raise typed_values.TypeMismatch(
+                f"{path}: expected numeric (int or float), got {field_errors.go_type(value)}"
+            )
     elif node.type == "boolean":
         if not isinstance(value, bool):
-            raise typed_values.TypeMismatch(f"{path}: expected boolean, got &{{{_go_text(value)}}}")
+            raise typed_values.TypeMismatch(f"{path}: expected boolean, got &{{{field_errors.go_text(value)}}}")
     elif node.type == "string" and node.raw.get("format", "byte") == "byte":
         if not isinstance(value, str):
             raise typed_values.TypeMismatch(
-                f"{path}: expected string, got &value.valueUnstructured{{Value:{_go_text(value)}}}"
+                f"{path}: expected string, got &value.valueUnstructured{{Value:{field_errors.go_text(value)}}}"
             )
     elif isinstance(value, (dict, list)):
-        raise typed_values.TypeMismatch(f"{path}: expected any scalar, got &{{{_go_text(value)}}}")
-
-
-def _go_type(value: Any) -> str:
-    names = {bool: "bool", str: "string", int: "int64", float: "float64", dict: "map[string]interface {}"}
-    return names.get(type(value), "[]interface {}")
-
-
-def _go_text(value: Any) -> str:
-    if isinstance(value, dict):
-        return "map[" + " ".join(f"{key}:{_go_text(value[key])}" for key in sorted(value)) + "]"
-    if isinstance(value, list):
-        return "[" + " ".join(_go_text(item) for item in value) + "]"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+        raise typed_values.TypeMismatch(f"{path}: expected any scalar, got &{{{field_errors.go_text(value)}}}")
