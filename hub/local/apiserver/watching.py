@@ -122,13 +122,7 @@ class Watch:
         if self._call.form.kind == "partial":
             document = partial(document)
         elif self._call.form.kind == "table":
-            document = {
-                "kind": "Table",
-                "apiVersion": "meta.k8s.io/v1",
-                "metadata": metadata,
-                "columnDefinitions": None,
-                "rows": [],
-            }
+            document = self._table(document, metadata["resourceVersion"])
         return encode({"type": "BOOKMARK", "object": document}) + b"\n"
 
     def _event_frame(self, event: Event) -> bytes | None:
@@ -163,12 +157,17 @@ class Watch:
         if call.form.kind == "partial":
             document = partial(document)
         elif call.form.kind == "table":
-            document = table_of(call, [document])
-            document["metadata"] = {"resourceVersion": str(version)}
-            if self._headed:
-                document["columnDefinitions"] = None
-            self._headed = True
+            document = self._table(document, str(version))
         return encode({"type": kind, "object": document}) + b"\n"
+
+    def _table(self, document: Document, version: object) -> Document:
+        """A Table of one row, a bookmark's too; only the first names the columns."""
+        table = table_of(self._call, [document])
+        table["metadata"] = {"resourceVersion": version}
+        if self._headed:
+            table["columnDefinitions"] = None
+        self._headed = True
+        return table
 
     def _refuse(self, refusal: Failure) -> None:
         self._first = [encode({"type": "ERROR", "object": refusal.document()}) + b"\n"]
