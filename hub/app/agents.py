@@ -1,5 +1,6 @@
 """Agents that dial in, as part of the hub: the listener, the links, and what the cluster controller asks about them."""
 
+import logging
 from collections.abc import Callable
 from typing import Final
 
@@ -15,8 +16,11 @@ from hub.clusters.remote_clients import ConnectionFailed
 from hub.metrics import HubMetrics
 from worker_agent.api.document import Document
 from worker_agent.app.agent import Agent
+from worker_agent.kube.errors import ApiError
 from worker_agent.kube.informer import Event, Informer
 from worker_agent.kube.transport import Transport
+
+log = logging.getLogger(__name__)
 
 SWEEP_SECONDS: Final = 600.0
 
@@ -87,7 +91,10 @@ class AgentDoor:
 
     async def _sweep(self) -> None:
         while True:
-            await self._enrolments.sweep(list(self._secrets.values()))
+            try:
+                await self._enrolments.sweep(list(self._secrets.values()))
+            except (ApiError, ConnectionError) as error:
+                log.warning("expired enrolment tokens are not swept yet: %s", error)
             await self._clock.sleep(SWEEP_SECONDS)
 
 

@@ -154,18 +154,20 @@ def _tell(residents: "list[Resident]", format_: Format) -> None:
             "priority": each.priority,
             "lostPodSeconds": each.lost_pod_seconds,
             "elsewhere": list(each.elsewhere),
+            "found": each.found,
         }
         for each in residents
     ]
     if format_ in (Format.JSON, Format.YAML):
         output.structured(rows, format_)
         return
-    columns = ["workload", "job", "state", "pods", "priority", "lost pod-seconds", "may go to"]
-    output.table(columns, [[*map(str, list(row.values())[:-1]), _places(row["elsewhere"])] for row in rows])
-
-
-def _places(names: Any) -> str:
-    return ", ".join(names) or "nowhere"
+    columns = ["workload", "job", "state", "pods", "priority", "lost pod-seconds", "may go to", "found when chosen"]
+    shown = [
+        [*map(str, list(row.values())[:-2]), ", ".join(each.elsewhere) or "nowhere", each.found]
+        for row, each in zip(rows, residents, strict=True)
+    ]
+    width = len(columns) if format_ is Format.WIDE else -1
+    output.table(columns[:width], [line[:width] for line in shown])
 
 
 def _row(view: "View", cluster: "MultiKueueCluster") -> dict[str, Any]:

@@ -29,6 +29,8 @@ class Resident:
     priority: int
     lost_pod_seconds: int
     elsewhere: tuple[str, ...]
+    found: str
+    """What the hub found of every candidate when it last chose."""
     check_index: int
     check_name: str
 
@@ -85,6 +87,7 @@ def _resident(cluster: str, workload: Workload, federation: Federation, now: dat
         priority=workload.spec.priority or 0,
         lost_pod_seconds=pods * seconds,
         elsewhere=_elsewhere(cluster, state.name, federation),
+        found=chosen.message if (chosen := workload.condition(names.DISPATCHED)) is not None else "",
         check_index=index,
         check_name=state.name,
     )

@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 SERVER_VALIDITY: Final = timedelta(days=30)
 SERVER_RENEWED_EVERY_SECONDS: Final = 24 * 3600.0
 LARGEST_APPLICATION: Final = 1 << 16
+ENROLLING_AT_A_TIME: Final = 4
+"""Anybody may ask, and each question costs the hub's API server a read: no more than this much of its work."""
 RETRY_SECONDS: Final = 2.0
 TRAFFIC_SECONDS: Final = 5.0
 
@@ -72,6 +74,8 @@ class AgentListener:
     ) -> None:
         self.port = door.port
         self.serving = asyncio.Event()
+        self._enrolling = asyncio.Semaphore(ENROLLING_AT_A_TIME)
+        self._own: KeyPair | None = None
         self._door = door
         self._enrolments = enrolments
         self._links = links
@@ -80,7 +84,7 @@ class AgentListener:
 
     async def run(self) -> None:
         """Raises OSError when the port is in use; an API server that is away is waited for."""
-        own = await self._authority()
+        own = self._own = await self._authority()
         context = tls.server(own.certificate, self._certificate(own))
         runner = web.AppRunner(self._application(), access_log=None, handle_signals=False, shutdown_timeout=1.0)
         await runner.setup()
@@ -117,14 +121,16 @@ class AgentListener:
         return application
 
     async def _give_authority(self, request: web.Request) -> web.Response:
-        own = await self._authority()
-        return web.Response(body=own.certificate, content_type="application/x-pem-file")
+        if self._own is None:
+            return web.Response(status=503)
+        return web.Response(body=self._own.certificate, content_type="application/x-pem-file")
 
     async def _enrol(self, request: web.Request) -> Issued:
         application = await _application(request)
         if not protocol.is_agent_name(application.agent):
             raise Refused(400, "the agent's name must be in lower case letters, digits, '-' and '.'")
-        issued = await self._enrolments.enrol(application)
+        async with self._enrolling:
+            issued = await self._enrolments.enrol(application)
         log.info("agent %s enrolled", application.agent)
         return issued
 

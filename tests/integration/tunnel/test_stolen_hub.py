@@ -267,12 +267,15 @@ async def test_lists_and_watches_show_no_closed_namespace(collection):
         assert MARK.encode() not in seen
 
 
-async def test_refusals_are_counted_and_say_what_is_not_allowed():
+async def test_refusals_are_counted_logged_and_say_what_is_not_allowed(caplog):
     async with stolen() as world:
         answer = await world.hub.door.transport("east").request(get("/api/v1/secrets"))
         status = msgspec.json.decode(await answer.read())
         assert status["reason"] == "Forbidden"
         assert status["message"] == "fedhub-agent refused: secrets is not on the allow-list of this cluster's agent"
+        registry, labels = world.agents["east"].metrics.registry, {"outcome": "refused: resource"}
+        assert registry.get_sample_value("fedhub_agent_hub_requests_total", labels) == 1
+        assert "the hub was refused: secrets is not on the allow-list" in caplog.text
 
 
 async def test_what_the_hub_needs_goes_on_working():

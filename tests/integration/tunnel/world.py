@@ -30,6 +30,7 @@ class DialledFederation(Federation):
         super().__init__(servers, quota)
         (self.port,) = layout.free_ports(1)
         self.services: dict[str, TunnelService] = {}
+        self.agents: dict[str, Agent] = {}
 
     @property
     def address(self) -> str:
@@ -52,6 +53,7 @@ class DialledFederation(Federation):
         service = hub_tunnel.attach(agent)
         assert service is not None
         self.services[name] = service
+        self.agents[name] = agent
         self._start(name, agent)
 
     async def served(self) -> None:
