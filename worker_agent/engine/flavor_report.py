@@ -1,6 +1,8 @@
 """FlavorReport: what a cluster tells of one flavor's nodes, gathered once and written as finely as space allows."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 
 from worker_agent.api.document import Document
 from worker_agent.engine import flavor_nodes, node_sizes, resources
@@ -10,6 +12,9 @@ from worker_agent.engine.physical_room import FreeNodes, PhysicalRoom
 from worker_agent.engine.queue_state import QueueState
 from worker_agent.engine.resources import Requests
 from worker_agent.engine.tas import leaf_report
+
+Path = tuple[str, ...]
+"""Values of the topology's labels, from the top."""
 
 
 class FlavorReport:
@@ -26,7 +31,7 @@ class FlavorReport:
             {"requests": resources.documents(shape), "count": room.largest_gang(shape, flavor.name)} for shape in shapes
         ]
         labels = state.topology.levels(flavor.name)
-        self._levels = {label: _domains(nodes, labels[: depth + 1]) for depth, label in enumerate(labels)}
+        self._levels = dict(zip(labels, _domains(nodes, labels), strict=True))
         placed = state.topology.room(flavor.name)
         self.leaves = None if placed is None else leaf_report.current(placed)
 
@@ -53,16 +58,33 @@ def _vector(vector: FreeNodes) -> Document:
     return {"free": resources.documents(vector.free), "count": vector.count}
 
 
-def _domains(nodes: Iterable[NodeRow], labels: Sequence[str]) -> list[FreeNodes]:
-    """What is free in each domain of a level; nodes without the labels are in none."""
-    domains: dict[tuple[str, ...], Requests] = {}
+def _domains(nodes: Iterable[NodeRow], labels: Sequence[str]) -> list[list[FreeNodes]]:
+    """What is free in the domains of each level, equal ones together; a node is in none below a label it lacks."""
+    levels: list[dict[Path, Requests]] = [{} for _ in labels]
     for node in nodes:
-        path = tuple(node.labels.get(label, "") for label in labels)
-        if all(path):
-            domains[path] = resources.total([domains.get(path, {}), {n: max(0, a) for n, a in node.free.items()}])
-    return [
-        FreeNodes(free, 1) for free in sorted(domains.values(), key=lambda free: sorted(free.items()), reverse=True)
-    ]
+        own = node.labels
+        path = tuple(takewhile(bool, (own.get(label, "") for label in labels)))
+        if path:
+            _add(levels[len(path) - 1], path, {name: max(0, amount) for name, amount in node.free.items()})
+    for depth in range(len(labels) - 1, 0, -1):
+        for path, free in levels[depth].items():
+            _add(levels[depth - 1], path[:-1], free)
+    return [_alike(level.values()) for level in levels]
+
+
+def _add(domains: dict[Path, Requests], path: Path, free: Mapping[str, int]) -> None:
+    known = domains.get(path)
+    if known is None:
+        domains[path] = dict(free)
+        return
+    for name, amount in free.items():
+        known[name] = resources.plus(known.get(name, 0), amount)
+
+
+def _alike(domains: Iterable[Requests]) -> list[FreeNodes]:
+    """Largest first."""
+    counts = Counter(tuple(sorted(free.items())) for free in domains)
+    return [FreeNodes(dict(vector), count) for vector, count in sorted(counts.items(), reverse=True)]
 
 
 def coarsened(vectors: Sequence[FreeNodes], most: int) -> list[FreeNodes]:

@@ -23,6 +23,9 @@ MOST_VALUES: Final = 8
 LONGEST: Final = 16_000
 """Characters of all runs together; what is longer is not reported."""
 
+MOST_LEAVES: Final = 12_000
+"""More are not looked at: they would hardly fit, and the engine waits meanwhile."""
+
 _KIND_LENGTH: Final = 60
 """What a kind counts for."""
 
@@ -62,6 +65,8 @@ def current(room: FlavorRoom) -> Document | None:
 
 def report(room: FlavorRoom) -> Document | None:
     """The report's ``leaves``, with labels where those do not take too much space; None where even names do."""
+    if len(room.tree.paths) > MOST_LEAVES:
+        return None
     leaves = list(leaves_of(room))
     keys = label_keys(room)
     if keys:
