@@ -5,7 +5,7 @@ Source: spec/engine 14.1, steps 2 and 4 to 10.
 
 from worker_agent.api import names, timestamps
 from worker_agent.api.resource_type import WORKLOADS
-from worker_agent.engine import admission_checks, eviction, reservation, variant_family
+from worker_agent.engine import admission_checks, eviction, reservation, variant_family, workload_blockers
 from worker_agent.engine.intents import WORKLOAD_CONTROLLER_MANAGER, PatchObject
 from worker_agent.engine.workload_turn import Turn
 
@@ -44,7 +44,13 @@ def parent_of_variants(turn: Turn) -> bool:
 
 
 def check_delay(turn: Turn) -> bool:
-    """A check in Retry may ask for a later time than the one already stored; the count stays."""
+    """A check in Retry may ask for a later time than the one already stored; the count stays.
+
+    Not of a Workload that is inactive and evicted: the step ``inactive`` takes its requeueState away, and Kueue 0.20
+    writes the two in turns, for ever.
+    """
+    if not turn.active and turn.evicted:
+        return False
     wanted = admission_checks.retry_time(turn.draft.document)
     if wanted is None or wanted <= turn.now:
         return False
@@ -173,6 +179,8 @@ def admission_gate(turn: Turn) -> bool:
     if bool(gates) == gated or turn.reserved:
         return False
     if gates:
+        if _says_more(turn):
+            return False
         message = f"Admission is gated by: {gates}"
         reservation.withhold(turn.draft, names.ADMISSION_GATED, message, turn.rules.observability)
         turn.event(names.ADMISSION_GATED, f"Workload admission is gated by: {gates}")
@@ -181,3 +189,13 @@ def admission_gate(turn: Turn) -> bool:
     reservation.withhold(turn.draft, names.PENDING_EVALUATION, message, turn.rules.observability)
     turn.event("AdmissionGateCleared", "Admission gate cleared, workload is now admissible")
     return True
+
+
+def _says_more(turn: Turn) -> bool:
+    """Whether the condition names a reason already that goes before the gate, such as a stopped queue.
+
+    Kueue 0.20 writes the two in turns, for ever.
+    """
+    found = workload_blockers.blocker(turn)
+    reason = turn.draft.reason(names.QUOTA_RESERVED)
+    return found is not None and found[0] not in ("", names.ADMISSION_GATED) and found[0] == reason

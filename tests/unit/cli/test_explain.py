@@ -181,6 +181,11 @@ class TestHeld:
         objects = [namespace(), cluster_queue(), local_queue(), workload()]
         assert "references missing ResourceFlavor(s): default" in self.summary(*objects)
 
+    def test_cohorts_in_a_circle(self):
+        circle = [builders.cohort("a", parent="b"), builders.cohort("b", parent="a")]
+        objects = [namespace(), flavor(), *circle, cluster_queue("q", cohort="a"), local_queue(), workload()]
+        assert "its cohorts form a cycle" in self.summary(*objects)
+
     def test_gate(self):
         gated = workload(metadata={"annotations": {"kueue.x-k8s.io/admission-gated-by": "example.com/x"}})
         assert "gated by example.com/x" in self.summary(*builders.single_queue(), gated)
