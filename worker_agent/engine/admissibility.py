@@ -26,9 +26,10 @@ def refusal(row: WorkloadRow, queue: ClusterQueueRow, state: QueueState) -> Refu
         return Refusal("workload namespace doesn't match ClusterQueue selector", RequeueReason.NAMESPACE_MISMATCH)
     if row.problem:
         return Refusal(f"resources validation failed: {row.problem}")
-    if all(pod_set.shape.flawless for pod_set in row.pod_sets):
-        return None
-    return _resource_refusal(row, state)
+    for pod_set in row.pod_sets:
+        if not pod_set.shape.flawless:
+            return _resource_refusal(row, state)
+    return None
 
 
 def _resource_refusal(row: WorkloadRow, state: QueueState) -> Refusal | None:

@@ -14,7 +14,7 @@ from worker_agent.api.local_queue import LocalQueue
 from worker_agent.api.meta import Key
 from worker_agent.engine.preemption.ranking import CandidateLists
 from worker_agent.engine.quota import QueueNode, Quota
-from worker_agent.engine.resources import Amounts, FlavorResource, quota_amount
+from worker_agent.engine.resources import Amounts, FlavorResource, flavor_resource, quota_amount
 from worker_agent.engine.workload_info import WorkloadRow
 
 
@@ -196,7 +196,7 @@ def quotas(groups: Iterable[ResourceGroupView]) -> dict[FlavorResource, Quota]:
     for group in groups:
         for flavor in group.flavors:
             for entry in flavor.resources:
-                result[flavor.name, entry.name] = Quota(
+                result[flavor_resource(flavor.name, entry.name)] = Quota(
                     quota_amount(entry.name, entry.nominal_quota),
                     None if entry.borrowing_limit is None else quota_amount(entry.name, entry.borrowing_limit),
                     None if entry.lending_limit is None else quota_amount(entry.name, entry.lending_limit),

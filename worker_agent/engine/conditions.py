@@ -33,19 +33,24 @@ def phase(workload: Workload) -> Phase:
     return Phase.ADMITTED if workload.is_true(names.ADMITTED) else Phase.RESERVED
 
 
-def engine_phase(workload: Workload, policy: Policy) -> Phase:
-    """The same for queues and quota: a parent of variants mirrors the quota of one and holds none itself."""
-    return Phase.GONE if policy.concurrent_admission and is_variant_parent(workload) else phase(workload)
+def engine_phase(workload: Workload, policy: Policy, shown: Phase) -> Phase:
+    """``shown`` as it counts for queues and quota: a parent of variants mirrors the quota of one and holds none."""
+    return Phase.GONE if policy.concurrent_admission and is_variant_parent(workload) else shown
 
 
 def queueable(workload: Workload, policy: Policy) -> bool:
     """Whether it may wait in a queue at all (spec/engine 5.1)."""
-    return (
-        phase(workload) == Phase.PENDING
-        and not (policy.admission_gated_by and workload.metadata.annotation(names.ADMISSION_GATED_BY_ANNOTATION))
-        and not on_hold(workload)
-        and not workload.is_true(names.WAITING_FOR_REPLACEMENT_PODS)
-        and not (policy.concurrent_admission and is_variant_parent(workload))
+    return phase(workload) == Phase.PENDING and may_wait(workload, policy)
+
+
+def may_wait(workload: Workload, policy: Policy) -> bool:
+    """The same of one that is known to be pending."""
+    if policy.admission_gated_by and workload.metadata.annotation(names.ADMISSION_GATED_BY_ANNOTATION):
+        return False
+    if policy.concurrent_admission and is_variant_parent(workload):
+        return False
+    return not workload.status.conditions or not (
+        on_hold(workload) or workload.is_true(names.WAITING_FOR_REPLACEMENT_PODS)
     )
 
 

@@ -171,7 +171,7 @@ class _Assigner:
     def _take(self, result: PodSetResult, resource: str, choice: FlavorChoice) -> None:
         result.flavors[resource] = choice
         self.borrowing = max(self.borrowing, choice.level)
-        fr = (choice.flavor, resource)
+        fr = resources.flavor_resource(choice.flavor, resource)
         amount = result.requests[resource]
         self.usage[fr] = resources.plus(self.usage[fr], amount) if fr in self.usage else amount
 
@@ -317,7 +317,7 @@ class _GroupScan:
         details = []
         choices: dict[str, FlavorChoice] = {}
         for resource, amount in requests.items():
-            mode, detail, reason = self._quota_mode((flavor, resource), amount)
+            mode, detail, reason = self._quota_mode(resources.flavor_resource(flavor, resource), amount)
             if detail:
                 reasons.append(detail)
                 details.append(detail)

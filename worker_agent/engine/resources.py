@@ -18,6 +18,21 @@ Amounts = dict[FlavorResource, int]
 Requests = dict[str, int]
 """Resource name -> amount."""
 
+_known: Final[dict[FlavorResource, FlavorResource]] = {}
+_MOST_KNOWN: Final = 10_000
+
+
+def flavor_resource(flavor: str, resource: str) -> FlavorResource:
+    """The pair, equal ones being one object: a dict finds such a key without looking at its parts."""
+    key = (flavor, resource)
+    found = _known.get(key)
+    if found is None:
+        if len(_known) == _MOST_KNOWN:
+            _known.clear()
+        found = _known[key] = key
+    return found
+
+
 PODS: Final = "pods"
 """The implicit resource: each pod set asks for as many as it has pods where a queue covers it (spec/engine 3.4)."""
 

@@ -125,9 +125,10 @@ class ClusterState(DeviceState):
         if old is not None and old.uid != workload.metadata.uid and old.observed:
             self.delete_workload(old.key, now)
             old = None
-        phase = conditions.engine_phase(workload, self.policy)
-        if phase not in _HOLDING or conditions.is_evicted(workload):
-            self._eviction_shows(workload.metadata.key, old)
+        row = WorkloadRow(workload, self.policy)
+        phase = conditions.engine_phase(workload, self.policy, row.phase)
+        if phase not in _HOLDING or row.evicted:
+            self._eviction_shows(row.key, old)
         if phase == Phase.GONE:
             if old is not None:
                 self._remove(old)
@@ -137,8 +138,8 @@ class ClusterState(DeviceState):
             old.workload = workload
             old.observed = True
             return
-        row = workload_info.build(workload, self.shapes)
-        if row.phase == Phase.PENDING:
+        workload_info.filled(row, self.shapes)
+        if phase == Phase.PENDING:
             self._to_queue(row, old)
         else:
             self._to_quota(row, old)

@@ -50,7 +50,8 @@ class PodSetRow:
         self.count = count
         self.min_count: int | None = pod_set.min_count
         self.topology_request: PodSetTopologyRequest | None = pod_set.topology_request
-        self.requests: Requests = {name: resources.times(amount, count) for name, amount in shape.requests.items()}
+        self.requests: Requests = self.scaled(count)
+        """Shared by the rows of one shape: replaced as a whole, never changed."""
         self.flavors: dict[str, str] = {}
         """Resource -> flavor, once quota is reserved."""
         self.topology: TopologyAssignment | None = None
@@ -77,6 +78,8 @@ class PodSetRow:
 
     def scaled(self, count: int) -> Requests:
         """What ``count`` of its pods ask for together."""
+        if count == 1:
+            return self.shape.requests
         return {name: resources.times(amount, count) for name, amount in self.shape.requests.items()}
 
 
@@ -121,7 +124,7 @@ class WorkloadRow:
         self.order_time: int = queue_order_time(workload, policy)
         self.phase: Phase = conditions.phase(workload)
         self.evicted: bool = conditions.is_evicted(workload)
-        self.may_queue: bool = self.phase == Phase.PENDING and conditions.queueable(workload, policy)
+        self.may_queue: bool = self.phase == Phase.PENDING and conditions.may_wait(workload, policy)
         self.assumed = False
         """Quota is reserved in the state only; the object does not show it yet."""
         self.observed = True
@@ -173,7 +176,12 @@ def queue_order_time(workload: Workload, policy: Policy) -> int:
 
 def build(workload: Workload, source: ShapeSource) -> WorkloadRow:
     """The row of a Workload as it stands: totals of a pending one, usage of one that holds quota."""
-    row = WorkloadRow(workload, source.policy)
+    return filled(WorkloadRow(workload, source.policy), source)
+
+
+def filled(row: WorkloadRow, source: ShapeSource) -> WorkloadRow:
+    """Totals and usage entered into a row that knows its object only."""
+    workload = row.workload
     row.shape_version = source.version
     try:
         shapes = [source.shape(pod_set.template, row.key.namespace) for pod_set in workload.spec.pod_sets]
@@ -248,8 +256,9 @@ def usage_of(pod_sets: tuple[PodSetRow, ...]) -> Amounts:
     usage: Amounts = {}
     for pod_set in pod_sets:
         for resource, flavor in pod_set.flavors.items():
-            fr = (flavor, resource)
-            usage[fr] = resources.plus(usage.get(fr, 0), pod_set.requests.get(resource, 0))
+            fr = resources.flavor_resource(flavor, resource)
+            amount = pod_set.requests.get(resource, 0)
+            usage[fr] = resources.plus(usage[fr], amount) if fr in usage else amount
     return usage
 
 

@@ -103,6 +103,16 @@ class CandidateLists:
             found = self._lists[fr] = sorted(rank for rank in self._ranks.values() if fr in rank[-1].usage)
         return found
 
+    def any_eligible(
+        self, frs: Iterable[FlavorResource], policy: str, preemptor: WorkloadRow, present: Mapping[Key, WorkloadRow]
+    ) -> bool:
+        """Whether ``eligible`` finds anybody; no list is cut where the least ones tell."""
+        if policy == NEVER:
+            return False
+        if policy != LOWER_OR_NEWER and len(present) == len(self._ranks):
+            return any(_least_allowed(self.using(fr), policy, preemptor) for fr in frs)
+        return bool(self.eligible(frs, policy, preemptor, present))
+
     def eligible(
         self, frs: Iterable[FlavorResource], policy: str, preemptor: WorkloadRow, present: Mapping[Key, WorkloadRow]
     ) -> Eligible:
@@ -119,6 +129,18 @@ class CandidateLists:
         if len(present) == len(self._ranks):
             return found
         return Eligible(*([rank for rank in part if rank[-1].key in present] for part in found))
+
+
+def _least_allowed(everyone: list[Ranked], policy: str, preemptor: WorkloadRow) -> bool:
+    """Whether the first of the evicted, or of the running ones, may be preempted; all others rank behind them."""
+    if not everyone:
+        return False
+    if policy != LOWER_PRIORITY or everyone[0][1] < preemptor.priority:
+        return True
+    if everyone[0][0]:
+        return False
+    split = bisect_left(everyone, (True,))
+    return split < len(everyone) and everyone[split][1] < preemptor.priority
 
 
 def _allowed(everyone: list[Ranked], policy: str, preemptor: WorkloadRow) -> Eligible:

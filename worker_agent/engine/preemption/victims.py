@@ -33,6 +33,8 @@ class VictimSearch:
         self._borrowers: dict[tuple[QuotaNode, frozenset[FlavorResource]], tuple[int, set[QueueNode]]] = {}
 
     def simulate(self, preemptor: Preemptor, fr: FlavorResource, amount: int, level: int) -> Simulation:
+        if not self._anybody(preemptor, frozenset((fr,))):
+            return Simulation(PreemptionMode.NO_CANDIDATES, level)
         targets = self._victims(preemptor, need.of_resource(preemptor.queue, fr, amount))
         if not targets:
             return Simulation(PreemptionMode.NO_CANDIDATES, level)
@@ -46,6 +48,9 @@ class VictimSearch:
     def targets(
         self, preemptor: Preemptor, assignment: Assignment, placed: Callable[[], bool] | None = None
     ) -> list[Target]:
+        wanted = assignment.needing_preemption()
+        if not self._anybody(preemptor, frozenset(wanted)):
+            return []
         return list(self._victims(preemptor, need.of_assignment(preemptor.queue, assignment, placed)))
 
     def _victims(self, preemptor: Preemptor, wanted: Need) -> list[Target]:
@@ -61,13 +66,13 @@ class VictimSearch:
         )
         found = self._found.get(asked)
         if found is None:
-            found = self._found[asked] = self._rule(preemptor, wanted) if self._anybody(preemptor, wanted) else []
+            found = self._found[asked] = self._rule(preemptor, wanted)
         return found
 
-    def _anybody(self, preemptor: Preemptor, wanted: Need) -> bool:
+    def _anybody(self, preemptor: Preemptor, frs: frozenset[FlavorResource]) -> bool:
         """Whether there are candidates at all: lower ones in the own queue, or somebody who borrows."""
-        queue, frs = preemptor.queue, wanted.frs
-        if queue.candidates.eligible(frs, queue.within_cluster_queue, preemptor.row, queue.reservations):
+        queue = preemptor.queue
+        if queue.candidates.any_eligible(frs, queue.within_cluster_queue, preemptor.row, queue.reservations):
             return True
         root = hierarchy.root_of(queue.node)
         if root is queue.node or queue.reclaim_within_cohort == NEVER:
