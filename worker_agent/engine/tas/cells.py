@@ -31,6 +31,8 @@ class Cells:
         if written < self._first:
             return None
         columns = self._log[written - self._first :]
+        if len(columns) == 1 and bool((columns[0][1:] > columns[0][:-1]).all()):
+            return columns[0]
         return np.unique(np.concatenate(columns)) if columns else np.empty(0, dtype=np.int64)
 
     def __contains__(self, block: object) -> bool:

@@ -102,8 +102,11 @@ def recount(tree: TopologyTree, counts: Counts, placing: Placing, leaves: Ints, 
         unit = placing.inner.get(level, 1)
         grown = after // unit * unit - before // unit * unit if unit > 1 else after - before
         level -= 1
-        parents = np.searchsorted(tree.first_child[level], domains, "right") - 1
-        first = np.flatnonzero(np.diff(parents, prepend=-1))
+        parents = tree.first_child[level].searchsorted(domains, "right") - 1
+        starts = np.empty(len(parents), dtype=np.bool_)
+        starts[0] = True
+        np.not_equal(parents[1:], parents[:-1], out=starts[1:])
+        first = starts.nonzero()[0]
         domains = parents[first]
         before = counts.pods[level][domains]
         after = before + np.add.reduceat(grown, first)

@@ -164,7 +164,7 @@ class Search:
     def _tightest_single(self, level: int) -> Found | TooFew | None:
         """``_single`` for the most frequent case: best fit, no leader, no preferences."""
         slices, wanted = self._counts.slices[level], self._p.slices
-        places = np.flatnonzero(slices >= wanted)
+        places = (slices >= wanted).nonzero()[0]
         if not len(places):
             return TooFew(int(slices.max()), wanted, level) if self._p.required else None
         held = slices[places]
