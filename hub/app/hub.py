@@ -120,7 +120,8 @@ class Hub:
         self.applier = HubApplier(
             applier, self.clients.link, configuration.sync.origin, self.metrics, self.sync.enqueue
         )
-        self.sync.use(self.applier, agent.look_at_job)
+        self.sync.use(self.applier, agent.look_at_job, agent.configuration.rules.observability)
+        agent.tells = self.objects.tells
         agent.elsewhere = self.sync.may_still_run
         turns = TurnMaker(self.objects, self.sync, table, configuration.sync, clock)
         dispatch = DispatchSettings(configuration.round_timeout)

@@ -16,7 +16,10 @@ from worker_agent.api.meta import Key
 from worker_agent.api.multikueue import MultiKueueCluster, MultiKueueConfig
 from worker_agent.api.workload import Workload
 from worker_agent.controllers.known_objects import KnownObjects
+from worker_agent.engine.intents import RecordEvent
 from worker_agent.kube.informer import Informer
+
+_STEPS_ON_THE_WAY: Final = ("QuotaReserved", names.ADMITTED)
 
 CHECK_INDEX: Final = "admission check"
 """Workloads by the AdmissionChecks on their status."""
@@ -84,6 +87,18 @@ class FederationObjects:
     def is_ours(self, workload: Workload) -> bool:
         """Whether MultiKueue decides one of the Workload's checks."""
         return bool(group_loading.multikueue_checks(workload, self))
+
+    def tells(self, document: Document, event: RecordEvent) -> bool:
+        """Whether an event about an object of the manager is worth recording.
+
+        That a Workload which runs elsewhere got quota and was admitted here are steps on the way to the one thing its
+        user wants to know, the cluster it runs on: MultiKueue's own event tells that.
+        """
+        if event.resource != resource_type.WORKLOADS or event.reason not in _STEPS_ON_THE_WAY:
+            return True
+        checks = (document.get("status") or {}).get("admissionChecks") or ()
+        found = (self.admission_check(check["name"]) for check in checks)
+        return not any(check is not None and group_loading.is_multikueue(check) for check in found)
 
     def workloads_with_check(self, name: str) -> list[Key]:
         return [workload.metadata.key for workload in self.workloads.by_index(CHECK_INDEX, name)]

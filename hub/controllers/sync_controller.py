@@ -9,7 +9,7 @@ from hub.clusters.worker_connection import WorkerConnection
 from hub.controllers.federation_objects import FederationObjects, document_of
 from hub.controllers.hub_applier import HubApplier
 from hub.controllers.managed_by_field import ManagedByField
-from hub.engine import fencing, group_loading, remote_objects, sync, sync_check, sync_owner
+from hub.engine import fencing, group_loading, remote_objects, sync, sync_check, sync_folding, sync_owner
 from hub.engine.group_loading import Federation
 from hub.engine.intents import ForgetDeleted
 from hub.engine.remote_group import CAPACITY_AWARE, RemoteGroup, SyncPolicy
@@ -20,6 +20,7 @@ from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
 from worker_agent.api.multikueue import MultiKueueConfig
 from worker_agent.api.workload import Workload
+from worker_agent.engine.reservation import Observability
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.controller import Controller
 from worker_agent.kube.errors import NotFound, ReconcileError
@@ -57,6 +58,7 @@ class SyncController:
         self._applier: HubApplier | None = None
         self._deleted: dict[Key, Document] = {}
         self._look_at_job: Callable[[Workload], None] = lambda workload: None
+        self._how = Observability()
         self.controller: Controller[Key] = Controller(
             "multikueue-workload", self._reconcile, workers=WORKERS, clock=clock
         )
@@ -64,11 +66,13 @@ class SyncController:
         objects.checks.add_handler(self._check_changed)
         objects.configs.add_handler(self._config_changed)
 
-    def use(self, applier: HubApplier, look_at_job: Callable[[Workload], None]) -> None:
+    def use(self, applier: HubApplier, look_at_job: Callable[[Workload], None], how: Observability) -> None:
         """The applier comes after the controller: it enqueues siblings here.
 
-        ``look_at_job(workload)`` hears of evicted Workloads whose job is known to have stopped.
+        ``look_at_job(workload)`` hears of evicted Workloads whose job is known to have stopped. ``how`` the manager's
+        conditions are worded.
         """
+        self._how = how
         self._applier = applier
         self._look_at_job = look_at_job
 
@@ -133,7 +137,9 @@ class SyncController:
         if kind is not None and group.job is None and not self._objects.knows_jobs(kind):
             return UNREAD_SECONDS
         assert self._applier is not None
-        intents = sync.decide(self._with_policy(await self._with_mark(group)), self._clock.now())
+        group = self._with_policy(await self._with_mark(group))
+        now = self._clock.now()
+        intents = sync_folding.with_admission(sync.decide(group, now), group, self._how, now)
         try:
             requeue = await self._applier.apply(intents)
         except ReconcileError as error:

@@ -28,10 +28,11 @@ from tests.faults.lines import Line
 from tests.faults.model import MANAGER, ORIGIN, Model, origin_of
 from tests.faults.players import RUN_SECONDS, JobPlayer
 from tests.faults.script import LINES, WORKERS, Script
-from tests.integration.federation.world import federation, job, queues
+from tests.integration.federation.world import federation, job, node, queues
 from worker_agent.api import crds
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
+from worker_agent.api.resource_type import NODES
 from worker_agent.app import configuration as agent_configuration
 from worker_agent.app.agent import Agent, Surroundings
 from worker_agent.kube.client import Client
@@ -84,19 +85,22 @@ def _template(cluster: str, keep: bool) -> Core:
                 document["spec"]["preemption"] = preemption
         documents.append({"apiVersion": "fedhub.dev/v1alpha1", "kind": "DispatchPolicy", **policy})
     else:
-        documents = queues(cpu=WORKER_CPU)
+        documents = [*queues(cpu=WORKER_CPU), node(cpu=WORKER_CPU)]
     for document in documents:
-        _put(server, document)
+        _send(server, "POST", resource_of(document).path(document["metadata"].get("namespace", "")), document)
+    if cluster != MANAGER:
+        # New nodes are tainted as not ready until the node controller has seen them; there is none here.
+        _send(server, "PATCH", NODES.path(name="node"), {"spec": {"taints": None}})
     core.state.take_events()
     for collection in core.state.collections.values():
         collection.log.clear()
     return core
 
 
-def _put(server: ApiServer, document: Document) -> None:
-    path = resource_of(document).path(document["metadata"].get("namespace", ""))
-    headers = {"content-type": "application/json", "accept": "application/json", "user-agent": "tests"}
-    request = Request("POST", path, (), headers, msgspec.json.encode(document))
+def _send(server: ApiServer, method: str, path: str, document: Document) -> None:
+    kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
+    headers = {"content-type": kind, "accept": "application/json", "user-agent": "tests"}
+    request = Request(method, path, (), headers, msgspec.json.encode(document))
     steps = server.core.handle(request, bootstrap.SELF, START)
     with contextlib.suppress(StopIteration):
         next(steps)

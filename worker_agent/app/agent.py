@@ -51,6 +51,8 @@ from worker_agent.controllers.priority_class_controller import PriorityClassCont
 from worker_agent.controllers.queue_controllers import QueueControllers
 from worker_agent.controllers.recording import NO_RECORDER, Recorder
 from worker_agent.controllers.workload_controller import WorkloadController
+from worker_agent.engine import audience
+from worker_agent.engine.intents import RecordEvent
 from worker_agent.engine.plan import Plan
 from worker_agent.engine.state import ClusterState
 from worker_agent.kube.budget import RateBudget
@@ -112,6 +114,8 @@ class Agent:
         """What still has to come before the agent is ready; empty when it is."""
         self._stopping = False
         self._lost = asyncio.Event()
+        self.tells: Callable[[Document, RecordEvent], bool] = lambda document, event: True
+        """Whether an event is recorded at all; the hub leaves out what it tells in other words."""
         self._recorders: dict[str, EventRecorder] = {}
         self._leading: list[Work] = []
         self._always: list[Work] = []
@@ -146,7 +150,10 @@ class Agent:
         return self._recorders[controller]
 
     def applier(self, controller: str) -> Applier:
-        return Applier(self.client, self.known, self.recorder(controller), self.clock)
+        return Applier(self.client, self.known, self.recorder(controller), self.clock, self._is_told)
+
+    def _is_told(self, document: Document, event: RecordEvent) -> bool:
+        return audience.is_told(document, event) and self.tells(document, event)
 
     def add(self, work: Work) -> None:
         """Run ``work`` while this replica leads (always, without leader election), after all caches are in."""

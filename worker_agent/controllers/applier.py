@@ -5,7 +5,7 @@ follow only after the writes they tell of have succeeded.
 """
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from worker_agent.api.meta import Key
 from worker_agent.api.resource_type import WORKLOADS, ResourceType
 from worker_agent.controllers.known_objects import KnownObjects
 from worker_agent.controllers.write_turns import Ref
-from worker_agent.engine import intent_effects
+from worker_agent.engine import audience, intent_effects
 from worker_agent.engine.intents import (
     ApplyStatus,
     CreateObject,
@@ -45,11 +45,19 @@ class _Batch:
 class Applier:
     """Writes through ``client`` and remembers the answers in ``known``."""
 
-    def __init__(self, client: Client, known: KnownObjects, recorder: EventRecorder, clock: Clock) -> None:
+    def __init__(
+        self,
+        client: Client,
+        known: KnownObjects,
+        recorder: EventRecorder,
+        clock: Clock,
+        is_told: Callable[[Document, RecordEvent], bool] = audience.is_told,
+    ) -> None:
         self._client = client
         self._known = known
         self._recorder = recorder
         self._clock = clock
+        self._is_told = is_told
 
     async def apply(self, intents: Sequence[Intent]) -> float | None:
         """Carry out a decision; returns the seconds after which to look again, None for no wish.
@@ -253,6 +261,8 @@ class Applier:
 
     def _record(self, batch: _Batch, event: RecordEvent) -> None:
         document = batch.documents.get((event.resource, event.key)) or {}
+        if not self._is_told(document, event):
+            return
         uid = event.uid or (document.get("metadata") or {}).get("uid", "")
         about = ObjectReference(
             event.resource.api_version, event.resource.kind, event.key.namespace, event.key.name, uid

@@ -129,7 +129,7 @@ class PlanWriter:
             self._forget(step)
             return
         checks = self._required_checks(step)
-        intents = scheduling_writes.admit(workload, step, checks, self._observability, self._clock.now())
+        intents = scheduling_writes.admit_at_once(workload, step, checks, self._observability, self._clock.now())
         await self._applier.apply_in_turn(intents)
         if step.replaces is not None:
             self._departures[step.replaces] = Replaced(step.replaced_message)

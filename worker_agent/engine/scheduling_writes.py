@@ -8,7 +8,7 @@ from datetime import datetime
 from worker_agent.api import names, timestamps
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import WORKLOADS
-from worker_agent.engine import eviction, intent_effects, reservation, workload_status
+from worker_agent.engine import admission_checks, eviction, intent_effects, reservation, workload_status
 from worker_agent.engine.intents import Intent, RecordEvent
 from worker_agent.engine.nomination import Outcome
 from worker_agent.engine.plan import Admit, Evict, Preempt, Requeue, SecondPassFailed
@@ -22,11 +22,32 @@ def still_waits(workload: Document) -> bool:
     return active and not reservation.has_quota(workload) and not workload_status.is_true(workload, names.FINISHED)
 
 
+def admit_at_once(
+    workload: Document, step: Admit, required_checks: frozenset[str], how: Observability, now: datetime
+) -> list[Intent]:
+    """``admit`` together with what the Workload's controller would write next: the list of its checks."""
+    return _admit(workload, step, required_checks, how, StatusDraft(workload, now), list_checks=True)
+
+
 def admit(
     workload: Document, step: Admit, required_checks: frozenset[str], how: Observability, now: datetime
 ) -> list[Intent]:
     """Reservation, and Admitted in the same write when no check is outstanding; with the events of both."""
-    draft = StatusDraft(workload, now)
+    return _admit(workload, step, required_checks, how, StatusDraft(workload, now))
+
+
+def _admit(
+    workload: Document,
+    step: Admit,
+    required_checks: frozenset[str],
+    how: Observability,
+    draft: StatusDraft,
+    *,
+    list_checks: bool = False,
+) -> list[Intent]:
+    now = draft.now
+    if list_checks:
+        admission_checks.sync(draft, required_checks)
     reserved, admitted = draft.is_true(names.QUOTA_RESERVED), draft.is_true(names.ADMITTED)
     reservation.reserve(draft, step.admission, required_checks, how)
     draft.put(unhealthyNodes=None)
