@@ -135,6 +135,7 @@ class Hub:
             Listeners(self.dispatch.learned, self.dispatch.look_at, self.dispatch.given_up),
         )
         self.clusters = ClusterController(self.objects, self.clients, self._sources(), applier, self.metrics, clock)
+        self.clusters.clear_removed(kinds, configuration.sync.origin)
         self.clusters.add_contact_handler(self._contact_changed)
         if self.door is not None:
             self.door.add_change_handler(self.clusters.agent_changed)

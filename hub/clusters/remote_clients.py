@@ -4,8 +4,9 @@ Nothing here waits for more than its own cluster: every entry has its own attemp
 answer costs its own patience only.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final, Generic, Protocol, TypeVar
 
 from hub.clusters import credentials
@@ -82,6 +83,10 @@ class RemoteClients(Generic[L]):
         self._on_lost = on_lost
         self._on_reset = on_reset
         self.entries: dict[str, Entry[L]] = {}
+        self.leaving: dict[str, datetime] = {}
+        """Clusters that are being forgotten, and since when."""
+        self.cleared: set[str] = set()
+        """Clusters that were forgotten with nothing of ours left there."""
 
     def connected(self) -> Mapping[str, L]:
         """Links of the workers in contact, by cluster name."""
@@ -98,11 +103,21 @@ class RemoteClients(Generic[L]):
     def contacts(self) -> Iterator[tuple[str, Contact]]:
         return ((name, entry.contact) for name, entry in self.entries.items())
 
-    async def forget(self, name: str) -> None:
-        """The MultiKueueCluster is gone: end its watches. Objects on the worker stay as they are."""
+    async def forget(self, name: str, farewell: Callable[[L], Awaitable[bool]] | None = None) -> None:
+        """The MultiKueueCluster is gone: end its watches. ``farewell`` is done first where the worker is in contact;
+        until it is over the cluster counts as out of contact."""
         entry = self.entries.pop(name, None)
-        if entry is not None:
-            await self._stop(name, entry)
+        if entry is None:
+            return
+        link = entry.link if entry.contact.connected else None
+        if farewell is not None and link is not None:
+            self.leaving[name] = self._clock.now()
+            try:
+                if await farewell(link):
+                    self.cleared.add(name)
+            finally:
+                self.leaving.pop(name, None)
+        await self._stop(name, entry)
 
     async def reconcile(self, cluster: MultiKueueCluster, sources: CredentialSources) -> Outcome:
         """Bring the entry of ``cluster`` in line with what its spec names now."""
@@ -113,6 +128,7 @@ class RemoteClients(Generic[L]):
             return await self._without_credential(name, error)
         entry = self.entries.get(name)
         if entry is None:
+            self.cleared.discard(name)
             entry = self.entries[name] = Entry(Contact(self._clock.now()))
         if entry.opening:
             return Outcome(requeue=IN_PROGRESS_SECONDS)

@@ -1,6 +1,7 @@
 """Keeps the hub in contact with every worker, and says in each MultiKueueCluster how it stands (spec 5 and 6)."""
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -10,20 +11,32 @@ from hub.clusters.kubeconfig_file_watch import KubeconfigFileWatch
 from hub.clusters.remote_clients import RemoteClients
 from hub.clusters.worker_connection import WorkerConnection
 from hub.controllers.federation_objects import FederationObjects
-from hub.engine import condition
+from hub.engine import condition, remote_objects
 from hub.engine.condition import Stand
 from hub.metrics import HubMetrics
 from worker_agent.api import names
 from worker_agent.api.document import Document
+from worker_agent.api.job_kind import JobKind
 from worker_agent.api.meta import Key
 from worker_agent.api.multikueue import MultiKueueCluster
-from worker_agent.api.resource_type import MULTIKUEUE_CLUSTERS
+from worker_agent.api.resource_type import MULTIKUEUE_CLUSTERS, WORKLOADS
 from worker_agent.controllers.applier import Applier
-from worker_agent.engine.intents import MULTIKUEUE_MANAGER, ApplyStatus, PatchObject, RecordEvent, SetCondition
+from worker_agent.engine.intents import (
+    MULTIKUEUE_MANAGER,
+    ApplyStatus,
+    DeleteObject,
+    Intent,
+    PatchObject,
+    RecordEvent,
+    RemoveFinalizer,
+    SetCondition,
+)
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.controller import Controller
-from worker_agent.kube.errors import ReconcileError
+from worker_agent.kube.errors import ApiError, ReconcileError
 from worker_agent.kube.informer import Event
+
+log = logging.getLogger(__name__)
 
 WORKERS: Final = 128
 """Reconciles at a time: more than there can be clusters, so that one that does not answer holds up no other."""
@@ -50,9 +63,15 @@ class ClusterController:
         self.controller: Controller[str] = Controller(
             "multikueue-cluster", self._reconcile, workers=WORKERS, clock=clock
         )
+        self._kinds: tuple[JobKind, ...] = ()
+        self._origin = ""
         self._files = KubeconfigFileWatch(clock, self._file_changed)
         objects.clusters.add_handler(self._cluster_changed)
         objects.secrets.add_handler(self._secret_changed)
+
+    def clear_removed(self, kinds: Iterable[JobKind], origin: str) -> None:
+        """Take objects with this origin off clusters that are removed."""
+        self._kinds, self._origin = tuple(kinds), origin
 
     async def run(self) -> None:
         try:
@@ -103,7 +122,7 @@ class ClusterController:
         cluster = self._objects.clusters.get(Key("", name))
         before = self._clients.link(name)
         if cluster is None or cluster.metadata.deletion_timestamp is not None:
-            await self._clients.forget(name)
+            await self._clients.forget(name, self._clear)
             self._metrics.forget_worker(name)
             self._files.forget(name)
             self._contact_changed(name)
@@ -118,6 +137,31 @@ class ClusterController:
         if outcome.error:
             raise ReconcileError(outcome.error)
         return outcome.requeue
+
+    async def _clear(self, link: WorkerConnection) -> bool:
+        """Take our objects off a cluster that is being removed: nobody would look after them there any more.
+
+        Whether all are gone.
+        """
+        clear = True
+        kinds = self._kinds
+        removal: list[Intent] = [
+            DeleteObject(resource=kind.resource, key=remote_objects.key_of(job), uid=job["metadata"].get("uid", ""))
+            for kind, job in link.our_jobs(kinds)
+        ]
+        for copy in link.our_workloads(self._origin):
+            key = remote_objects.key_of(copy)
+            removal.append(RemoveFinalizer(resource=WORKLOADS, key=key, finalizer=names.IN_USE_FINALIZER))
+            removal.append(DeleteObject(resource=WORKLOADS, key=key, uid=copy["metadata"].get("uid", "")))
+        for intent in removal:
+            try:
+                await link.applier.apply([intent])
+            except (ApiError, ConnectionError) as error:
+                log.warning("worker %s is removed, an object of ours stays there: %s", link.name, error)
+                clear = False
+                if isinstance(error, ConnectionError):
+                    break
+        return clear
 
     def _follow_file(self, cluster: MultiKueueCluster) -> None:
         source = cluster.spec.cluster_source.kube_config

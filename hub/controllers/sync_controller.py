@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Final
 
 from hub.clusters.remote_clients import RemoteClients
@@ -27,6 +28,7 @@ from worker_agent.kube.errors import NotFound, ReconcileError
 from worker_agent.kube.informer import Event
 
 KEEP: Final = "Keep"
+BEFORE: Final = datetime.min.replace(tzinfo=UTC)
 UNREAD_SECONDS: Final = 0.5
 """When to look again at a Workload whose kind of job has not been read yet."""
 
@@ -59,6 +61,7 @@ class SyncController:
         self._deleted: dict[Key, Document] = {}
         self._look_at_job: Callable[[Workload], None] = lambda workload: None
         self._how = Observability()
+        self._absent: dict[str, datetime] = {}
         self.controller: Controller[Key] = Controller(
             "multikueue-workload", self._reconcile, workers=WORKERS, clock=clock
         )
@@ -184,16 +187,18 @@ class SyncController:
         return replace(group, policy=replace(policy, keep_when_lost=keep))
 
     def federation(self) -> Federation:
+        now = self._clock.now()
         since = {
             name: contact.disconnected_since
             for name, contact in self._clients.contacts()
             if contact.disconnected_since is not None
         }
+        since |= self._clients.leaving
         entered = {name for name, _ in self._clients.contacts()}
         for cluster in self._objects.clusters.values():
             # After a start its connection is yet to come: no contact so far, which is not to say that it is gone.
             if cluster.metadata.name not in entered:
-                since[cluster.metadata.name] = self._clock.now()
+                since[cluster.metadata.name] = now
         connected = self._clients.connected()
         terms = {name: link.term for name, link in connected.items() if link.term}
         lost = frozenset(
@@ -201,7 +206,20 @@ class SyncController:
             for cluster in self._objects.clusters.values()
             if cluster.metadata.annotation(names.DECLARED_LOST_ANNOTATION)
         )
-        return Federation(self._objects, connected, since, self._kinds, terms, lost)
+        gone = self._removed(now)
+        lost |= {name for name, left in gone.items() if now - left >= self._policy.worker_lost_timeout}
+        return Federation(self._objects, connected, gone | since, self._kinds, terms, lost)
+
+    def _removed(self, now: datetime) -> dict[str, datetime]:
+        """Configured clusters whose MultiKueueCluster is gone, and since when: there will be no contact to wait for.
+
+        Where our objects were taken off before, nothing is waited for either.
+        """
+        configured = {name for config in self._objects.configs.values() for name in config.spec.clusters}
+        present = {cluster.metadata.name for cluster in self._objects.clusters.values()}
+        absent = configured - present - self._clients.leaving.keys()
+        self._absent = {name: self._absent.get(name, now) for name in absent}
+        return {name: BEFORE if name in self._clients.cleared else left for name, left in self._absent.items()}
 
     def may_still_run(self, workload: Document) -> bool:
         """Whether another cluster may run the job of this Workload of the manager, which is being evicted here."""

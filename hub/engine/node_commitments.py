@@ -1,7 +1,8 @@
-"""Pods that a worker's last report of its nodes cannot know of yet: those of workloads sent there since."""
+"""Pods that a worker's last report of its nodes cannot know of yet: those of workloads sent there since, and those that
+have ended since."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -22,6 +23,12 @@ class _Commitment:
     since: datetime
     shown: bool = False
     """The worker's object holds the quota: from the next report on the report counts it."""
+    reports: int = 0
+    """Reports that came since it was shown."""
+
+    def is_counted(self, reported_before: datetime) -> bool:
+        """Whether the newest report counts it. The second report after it does, whatever the clocks say."""
+        return self.since <= reported_before or self.reports > 1
 
 
 class NodeCommitments:
@@ -31,14 +38,15 @@ class NodeCommitments:
         self._reported: PhysicalRoom | None = None
         self._left: PhysicalRoom | None = None
         self._open: dict[Key, _Commitment] = {}
+        self._freed: dict[Key, _Commitment] = {}
 
     def report(self, capacity: ClusterCapacity | None) -> None:
         """Take over a report; workloads that it can have counted are counted by it alone. Raises QuantityError."""
         self._reported = PhysicalRoom(capacity) if capacity is not None else None
         at = capacity.status.reported_at if capacity is not None else None
         if at is not None:
-            before = at - REPORT_LAG
-            self._open = {k: c for k, c in self._open.items() if not c.shown or c.since > before}
+            self._open = _uncounted(self._open, at - REPORT_LAG)
+            self._freed = _uncounted(self._freed, at - REPORT_LAG)
         self._settle()
 
     def commit(self, key: Key, demands: tuple[Demand, ...], now: datetime) -> None:
@@ -55,16 +63,30 @@ class NodeCommitments:
         if self._open.pop(key, None) is not None:
             self._settle()
 
+    def ended(self, key: Key, demands: tuple[Demand, ...], now: datetime) -> None:
+        """The pods of a workload there run no more: their room is free before a report says so."""
+        if self._open.pop(key, None) is None:
+            self._freed[key] = _Commitment(demands, now, shown=True)
+        self._settle()
+
     def fits(self, demands: Iterable[Demand]) -> bool:
         """Whether the pods find nodes at once; where nothing is known of nodes they do."""
         return self._left is None or self._left.fits_all(demands)
 
     def _settle(self) -> None:
         left = self._reported
+        for freed in self._freed.values():
+            left = left.with_freed(freed.demands) if left is not None else None
         for commitment in self._open.values():
             # Where they do not all fit, the report is older than what came after it; the rest stays as it is.
             left = left.after(commitment.demands) or left if left is not None else None
         self._left = left
+
+
+def _uncounted(known: dict[Key, _Commitment], reported_before: datetime) -> dict[Key, _Commitment]:
+    """Those that the report just taken over does not count."""
+    counted = {key: replace(c, reports=c.reports + 1) if c.shown else c for key, c in known.items()}
+    return {key: c for key, c in counted.items() if not c.shown or not c.is_counted(reported_before)}
 
 
 def demands_of(row: WorkloadRow, admission: Document) -> tuple[Demand, ...]:

@@ -20,6 +20,7 @@ from hub.engine import (
     sync_job,
     sync_nomination,
     sync_owner,
+    sync_refusal,
     sync_removal,
     sync_winner,
 )
@@ -261,6 +262,12 @@ class _Pass:
             self.intents += sync_winner.forget_pods(group)
 
     def _nomination(self) -> bool:
+        if sync_refusal.refused_by_all(self.group) and not sync_nomination.stopped(self.group):
+            why = "Every worker cluster has deactivated its copy of the workload"
+            self.intents += sync_refusal.give_back(self.group, why, self.now)
+            return True
+        if not sync_nomination.stopped(self.group):
+            self.intents += sync_refusal.held_in_vain(self.group, self.now)
         self.intents += sync_gates.open_next(self.group, self.now)
         if not sync_nomination.stopped(self.group):
             self.intents += sync_nomination.nominate(self.group)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from hub.engine import remote_objects, sync_removal
+from hub.engine import remote_objects, sync_refusal, sync_removal
 from hub.engine.intents import HubIntent
 from hub.engine.remote_group import Remote, RemoteGroup, Sight
 from worker_agent.api import names
@@ -21,7 +21,7 @@ def align(group: RemoteGroup) -> tuple[list[HubIntent], Mapping[str, Remote]]:
     connected: dict[str, Remote] = {}
     wanted = remote_objects.comparable_spec(group.local.document)
     for cluster, copy in group.copies():
-        if remote_objects.comparable_spec(copy.document) == wanted:
+        if remote_objects.comparable_spec(copy.document) == wanted or sync_refusal.is_refused(group, copy):
             continue
         spec = _updated_spec(group, copy)
         if spec is None:

@@ -13,7 +13,7 @@ import msgspec
 from hub.engine import node_commitments
 from hub.engine.knowledge_event import KnowledgeEvent
 from hub.engine.node_commitments import NodeCommitments
-from worker_agent.api import resource_type
+from worker_agent.api import names, resource_type
 from worker_agent.api.admission_check import AdmissionCheck
 from worker_agent.api.cluster_capacity import ClusterCapacity
 from worker_agent.api.cluster_queue import ClusterQueue
@@ -175,13 +175,18 @@ class WorkerView:
                 self._leaves(self.capacity)
 
     def _workload(self, event: KnowledgeEvent, key: Key, now: datetime) -> None:
+        held = self.state.rows.get(key)
         if not event.raw:
             self.state.delete_workload(key, now)
             self.nodes.release(key)
             return
-        self.state.put_workload(_workload_decoder.decode(event.raw), now)
+        workload = _workload_decoder.decode(event.raw)
+        self.state.put_workload(workload, now)
         row = self.state.rows.get(key)
-        if row is None:
+        if held is not None and held.phase != Phase.PENDING and not held.assumed and _runs_no_more(workload):
+            admission = msgspec.to_builtins(held.workload.status.admission)
+            self.nodes.ended(key, node_commitments.demands_of(held, admission), now)
+        elif row is None:
             self.nodes.release(key)
         elif row.phase != Phase.PENDING and not row.assumed:
             self.nodes.shown(key, now)
@@ -215,6 +220,11 @@ class WorkerView:
                     # Made for other levels, or by another agent: the next report will do.
                     self.problems[_REPORTS, Key("", name)] = str(error)
             self.state.topology.report(name, facts)
+
+
+def _runs_no_more(workload: Workload) -> bool:
+    """Quota is given back when the last pod is gone; a deactivated Workload still has pods that stop."""
+    return workload.is_true(names.FINISHED) or not workload.is_true(names.QUOTA_RESERVED)
 
 
 class Views:

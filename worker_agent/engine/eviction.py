@@ -3,7 +3,7 @@
 Source: spec/engine 13.2.
 """
 
-from worker_agent.api import timestamps
+from worker_agent.api import names, timestamps
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import WORKLOADS
 from worker_agent.engine.intents import RecordEvent
@@ -29,6 +29,9 @@ def evict(draft: StatusDraft, reason: str, message: str, cause: str = "") -> Rec
         schedulingStats=_counted(draft.status.get("schedulingStats") or {}, reason, cause),
     )
     draft.turn_off("BlockedOnPreemptionGates", told)
+    dispatched = draft.find(names.DISPATCHED)
+    if dispatched is not None and dispatched.get("reason") != told:
+        draft.set(names.DISPATCHED, False, told, f"Previously: {dispatched.get('message', '')}")
     _close_gates(draft)
     return RecordEvent(
         resource=WORKLOADS,

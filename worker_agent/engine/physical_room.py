@@ -70,6 +70,15 @@ class PhysicalRoom:
                 return None
         return PhysicalRoom.of(left)
 
+    def with_freed(self, demands: Iterable[Demand]) -> "PhysicalRoom":
+        """The room with that of pods that have ended added. On which nodes they ran is not known: each leaves a place
+        of its own size, which is less than what a larger pod might find there."""
+        room = {name: list(vectors) for name, vectors in self._flavors.items()}
+        for demand in demands:
+            if demand.flavor in room and demand.count > 0:
+                room[demand.flavor].append(FreeNodes({PODS: 1, **demand.requests}, demand.count))
+        return PhysicalRoom.of(room)
+
     def largest_gang(self, requests: Mapping[str, int], flavor: str) -> int:
         """The most pods of this request that fit onto the flavor's nodes at once."""
         return sum(vector.count * pods_on(vector.free, requests) for vector in self._flavors.get(flavor, ()))

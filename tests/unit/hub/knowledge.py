@@ -116,8 +116,15 @@ def pending(cluster: str, name: str, *, cpu: int) -> KnowledgeEvent:
     return event(cluster, "workloads", workload_document(name, cpu=cpu))
 
 
-def running(cluster: str, name: str, *, cpu: int) -> KnowledgeEvent:
-    return event(cluster, "workloads", reserved(workload_document(name, cpu=cpu), cpu=cpu))
+def running(cluster: str, name: str, *, cpu: int, active: bool = True) -> KnowledgeEvent:
+    document = reserved(workload_document(name, cpu=cpu), cpu=cpu)
+    return event(cluster, "workloads", {**document, "spec": {**document["spec"], "active": active}})
+
+
+def finished(cluster: str, name: str, *, cpu: int) -> KnowledgeEvent:
+    document = reserved(workload_document(name, cpu=cpu), cpu=cpu)
+    document["status"]["conditions"].append({**document["status"]["conditions"][0], "type": "Finished"})
+    return event(cluster, "workloads", document)
 
 
 def request(*clusters: str, name: str = "new", cpu: int = 1, pods: int = 1) -> Request:

@@ -1,0 +1,80 @@
+"""Workers that will not run a job: a copy deactivated there, and what becomes of a job that all of them refuse."""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from hub.engine import remote_objects, sync_check
+from hub.engine.dispatch import NO_CLUSTER
+from hub.engine.intents import HubIntent
+from hub.engine.remote_group import RemoteGroup, Sight
+from worker_agent.api import names
+from worker_agent.api.resource_type import WORKLOADS
+from worker_agent.engine.intents import MULTIKUEUE_MANAGER, ApplyStatus, RequeueAfter
+
+NOWHERE_PATIENCE: Final = timedelta(minutes=1)
+"""For so long a job that no cluster can run keeps its quota: clusters come and queues are mended."""
+
+FIRST_PAUSE: Final = timedelta(minutes=1)
+LONGEST_PAUSE: Final = timedelta(hours=1)
+
+
+def is_refused(group: RemoteGroup, copy: Sight) -> bool:
+    """Whether the worker deactivated a copy that the manager wants active, and nothing else sets the two apart.
+
+    Kueue makes such a copy anew, which is deactivated again, without end and without anybody being told.
+    """
+    if copy.view.spec.active is not False or group.local.view.spec.active is False:
+        return False
+    here, there = (remote_objects.comparable_spec(found.document) for found in (group.local, copy))
+    return {**here, "active": None} == {**there, "active": None}
+
+
+def refused_by_all(group: RemoteGroup) -> bool:
+    """Whether every cluster of the configuration is in contact, holds a copy, and has deactivated it."""
+    copies = dict(group.copies())
+    return bool(copies) and len(copies) == len(group.order) and all(is_refused(group, c) for c in copies.values())
+
+
+def nowhere_since(group: RemoteGroup) -> datetime | None:
+    """Since when dispatch has known of no cluster that could ever run it, with the quota held here; None otherwise."""
+    dispatched = group.local.condition(names.DISPATCHED)
+    if dispatched is None or not dispatched.is_false or dispatched.reason != NO_CLUSTER:
+        return None
+    reserved = group.local.since(names.QUOTA_RESERVED)
+    times = [moment for moment in (reserved, dispatched.last_transition_time) if moment is not None]
+    return max(times, default=None)
+
+
+def held_in_vain(group: RemoteGroup, now: datetime) -> list[HubIntent]:
+    """Give the quota back once no cluster could run the job for a while; before that, when to look again."""
+    since = nowhere_since(group)
+    if since is None:
+        return []
+    left = NOWHERE_PATIENCE - (now - since)
+    if left > timedelta(0):
+        return [RequeueAfter(left.total_seconds())]
+    dispatched = group.local.condition(names.DISPATCHED)
+    told = dispatched.message if dispatched is not None else ""
+    return give_back(group, f"No worker cluster can run the workload: {told}", now)
+
+
+def give_back(group: RemoteGroup, why: str, now: datetime) -> list[HubIntent]:
+    """Release the quota that nobody can use, say why, and try again after a while that grows with every time."""
+    message = sync_check.with_previous(group, why)
+    entry = {
+        **sync_check.entry(group, names.CHECK_RETRY, message, now),
+        "requeueAfterSeconds": int(pause(group).total_seconds()),
+    }
+    told = ApplyStatus(
+        resource=WORKLOADS,
+        key=group.key,
+        field_manager=MULTIKUEUE_MANAGER,
+        entries={"admissionChecks": (entry,)},
+        strict=False,
+    )
+    return [told, sync_check.event(group, why, "Warning")]
+
+
+def pause(group: RemoteGroup) -> timedelta:
+    """1, 2, 4 ... minutes, at most an hour."""
+    return min(FIRST_PAUSE * (1 << min(group.check.retry_count or 0, 10)), LONGEST_PAUSE)
