@@ -4,6 +4,7 @@ Controllers, webhooks, remote copies, RBAC and the contract test all follow from
 and overrides only what is special (spec/jobs sections 2 and 9, spec/multikueue section 10).
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -295,6 +296,10 @@ class JobKind:
     def is_active(self, job: Document) -> bool:
         """Whether pods of the job may still run."""
         return bool(value_at(job, "status.active", 0))
+
+    def active_seconds(self, job: Document, policy: JobPolicy, now: datetime) -> float:
+        """How long pods of the job may still hold quota: 0 is no longer, infinity until the job itself says so."""
+        return math.inf if self.is_active(job) else 0.0
 
     def pods_ready(self, job: Document) -> bool:
         """Whether every pod is ready or has succeeded."""

@@ -100,7 +100,8 @@ def _pods_linger(run: JobPass) -> bool:
     A job that runs on another cluster is not waited for: its status comes no longer once its Workload is gone.
     """
     kind = run.view.kind
-    return kind.is_active(run.job) and kind.managed_by(run.job) != names.MULTIKUEUE_CONTROLLER
+    active = kind.active_seconds(run.job, run.view.policy, run.now) > 0
+    return active and kind.managed_by(run.job) != names.MULTIKUEUE_CONTROLLER
 
 
 def not_ours(run: JobPass) -> bool:

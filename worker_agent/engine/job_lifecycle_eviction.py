@@ -1,5 +1,6 @@
 """Taking quota back from a job: eviction in two steps, holding, the end of deactivated jobs (spec/jobs 4, 9 and 14)."""
 
+import math
 from datetime import timedelta
 from typing import Final
 
@@ -52,9 +53,13 @@ def evicted(run: JobPass) -> bool:
     run.stop_job(workload, f"{names.WORKLOAD_EVICTED_DUE_TO}{told.get('reason', '')}", told.get("message", ""))
     if run.view.runs_elsewhere:
         run.requeue_after(ELSEWHERE_SECONDS)
-    elif reservation.has_quota(workload) and not run.view.kind.is_active(run.job):
-        reservation.release(draft, requeue=not _stays_away(run, workload), how=_how(run))
-        run.write(draft.intent())
+    elif reservation.has_quota(workload):
+        active = run.view.kind.active_seconds(run.job, run.view.policy, run.now)
+        if active == 0:
+            reservation.release(draft, requeue=not _stays_away(run, workload), how=_how(run))
+            run.write(draft.intent())
+        elif active < math.inf:
+            run.requeue_after(active)
     _retain(run, workload)
     return True
 

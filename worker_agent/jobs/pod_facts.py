@@ -1,8 +1,10 @@
 """What a pod's labels, annotations and status say about how it is queued (spec/jobs 9.10)."""
 
+import math
+from datetime import datetime
 from typing import Final
 
-from worker_agent.api import names
+from worker_agent.api import names, timestamps
 from worker_agent.api.document import Document, at, get, put
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.topology_request import parse_int
@@ -56,6 +58,24 @@ def is_suspended(pod: Document) -> bool:
 
 def is_deleting(pod: Document) -> bool:
     return at(pod, ("metadata", "deletionTimestamp")) is not None
+
+
+def is_running(pod: Document) -> bool:
+    return bool(get(pod, "status.phase", "") == "Running")
+
+
+def seconds_left(pod: Document, policy: JobPolicy, now: datetime) -> float:
+    """How long the pod may still hold quota: for ever, unless it ends; then its grace period after its deletion."""
+    if not is_running(pod):
+        return 0.0
+    deleted, grace = (at(pod, ("metadata", name)) for name in ("deletionTimestamp", "deletionGracePeriodSeconds"))
+    if deleted is None:
+        return math.inf
+    if policy.fast_quota_release:
+        return 0.0
+    if grace is None:
+        return math.inf
+    return max(0.0, (timestamps.parse(deleted) - now).total_seconds() + float(grace))
 
 
 def is_ready(pod: Document) -> bool:

@@ -4,6 +4,7 @@ A group is looked at as one document: the metadata of its first pod, which stand
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from typing import Final
 
 from worker_agent.api import names, topology_request
@@ -114,7 +115,11 @@ class PodGroup(Pod):
         return found
 
     def is_active(self, job: Document) -> bool:
-        return any(get(pod, "status.phase") == "Running" for pod in members(job))
+        return any(map(pod_facts.is_running, members(job)))
+
+    def active_seconds(self, job: Document, policy: JobPolicy, now: datetime) -> float:
+        """A pod that hangs while it ends, for instance on a lost node, holds quota no longer than its grace period."""
+        return max((pod_facts.seconds_left(pod, policy, now) for pod in members(job)), default=0.0)
 
     def pods_ready(self, job: Document) -> bool:
         pods = members(job)

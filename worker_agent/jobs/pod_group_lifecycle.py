@@ -47,7 +47,7 @@ def _no_workload(run: PodGroupPass) -> bool:
     prebuilt = prebuilt_name(run.job, run.view.policy)
     if prebuilt:
         run.stop_job(None, job_lifecycle_workload.NO_MATCH, "missing workload")
-    if run.view.kind.is_active(run.job):
+    if run.view.kind.active_seconds(run.job, run.view.policy, run.now) > 0:
         return True
     if prebuilt:
         return run.fail("prebuilt workload not found")
