@@ -7,7 +7,7 @@ from tests.cluster_choice import SORTS
 
 _cells: dict[tuple[str, str], str] = {}
 _flaky: list[tuple[str, str]] = []
-_output: dict[str, str] = {}
+_output: list[str] = []
 
 
 def put(suite: str, sort: str, told: str) -> None:
@@ -16,10 +16,10 @@ def put(suite: str, sort: str, told: str) -> None:
 
 
 def flaky(sort: str, test: str, output: str = "") -> None:
-    """A test that failed at first; ``output`` is what was printed then, told once for each sort."""
+    """A test that failed at first; ``output`` is what was printed then, told once where tests share it."""
     _flaky.append((sort, test))
-    if output:
-        _output[sort] = output
+    if output and output not in _output:
+        _output.append(output)
 
 
 def lines() -> list[str]:
@@ -37,7 +37,7 @@ def _flaky_lines() -> list[str]:
     """Before the table, so that it is what a reader sees last."""
     if not _flaky:
         return []
-    found = ["", *(line for output in _output.values() for line in output.splitlines())]
+    found = ["", *(line for output in _output for line in output.splitlines())]
     return [
         *found,
         "",

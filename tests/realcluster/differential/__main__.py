@@ -23,7 +23,7 @@ def main() -> int:
         embedded, real = (Player(server, webhook.variables) for server in servers)
         for number, found in scripts:
             all_found = comparison.differences(found, embedded, real, f"s-{number}")
-            new = [one for one in all_found if not any(entry.covers(one) for entry in known)]
+            new = comparison.unlisted(all_found, known)
             covered += len(all_found) - len(new)
             used += 1
             if new:

@@ -48,6 +48,11 @@ def known() -> list[Known]:
     return [Known(**entry) for entry in yaml.safe_load(KNOWN.read_text()) or ()]
 
 
+def unlisted(found: list[Difference], listed: list[Known]) -> list[Difference]:
+    """What the list does not cover."""
+    return [one for one in found if not any(entry.covers(one) for entry in listed)]
+
+
 def differences(script: Script, embedded: Player, real: Player, namespace: str) -> list[Difference]:
     """Where the two servers differ, over the steps of a script that is played on both.
 

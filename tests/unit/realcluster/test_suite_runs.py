@@ -87,7 +87,7 @@ def test_no_test_at_all_is_no_success():
 def test_flaky_tests_stand_above_the_table(monkeypatch):
     monkeypatch.setattr(table, "_cells", {})
     monkeypatch.setattr(table, "_flaky", [])
-    monkeypatch.setattr(table, "_output", {})
+    monkeypatch.setattr(table, "_output", [])
     assert table.lines() == []
     table.put(SUITE, "oldest", "1 passed")
     table.flaky("oldest", f"{FILE}::two", "E  assert 0")
