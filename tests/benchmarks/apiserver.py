@@ -30,6 +30,7 @@ import psutil
 from tests.benchmarks import apiserver_load as load
 from tests.benchmarks.apiserver_load import Address
 from tests.benchmarks.apiserver_objects import JOBS, WORKLOADS, WRITES
+from tests.benchmarks.calibration import calibration
 from worker_agent.api import crds
 
 CLIENTS = 20
@@ -207,6 +208,7 @@ def main() -> None:
     started = time.monotonic()
     found: Figures = {name: PARTS[name](persist, options.short) for name in options.parts or PARTS}
     head = {"persistent": persist, "clients": CLIENTS, "targets": TARGETS, "met": verdicts(found)}
+    head["calibration"] = calibration()
     print(json.dumps({**head, **found, "seconds": round(time.monotonic() - started)}, indent=2))
 
 
