@@ -7,7 +7,7 @@ share one PodShape; it lives as long as some row uses it.
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -68,6 +68,10 @@ class PodShape:
         return other
 
 
+MOST_WRITTEN: Final = 1_000
+"""Templates remembered by their bytes: where every job's differs in a name, their text must not pile up."""
+
+
 @dataclass(slots=True)
 class ShapeSource:
     """Makes shapes. ``version`` grows with every LimitRange or RuntimeClass change: old shapes are left alone.
@@ -90,6 +94,8 @@ class ShapeSource:
         written = (bytes(template), id(limits), self.version)
         shape = self._written.get(written)
         if shape is None:
+            if len(self._written) >= MOST_WRITTEN:
+                self._written.clear()
             shape = self._written[written] = self._shape(template, limits)
         return shape
 

@@ -23,12 +23,13 @@ class Table(Protocol):
 class Journal:
     """The inverse of each change, newest last. One per ClusterState; all mutable dicts of a search go through it."""
 
-    __slots__ = ("_changes", "_depth", "_entries", "version")
+    __slots__ = ("_depth", "_entries", "changes", "version")
 
     def __init__(self) -> None:
         self._entries: list[tuple[Table, Any, Any]] = []
         self._depth = 0
-        self._changes = 0
+        self.changes = 0
+        """How often anything was changed since the beginning, undone or not: work, counted."""
         self.version = 0
         """Equal versions mean equal contents of all tables: a roll-back brings the old one back."""
 
@@ -39,8 +40,8 @@ class Journal:
     def put(self, table: Table, key: Any, value: Any) -> None:
         if self._depth:
             self._entries.append((table, key, table.get(key, _ABSENT)))
-        self._changes += 1
-        self.version = self._changes
+        self.changes += 1
+        self.version = self.changes
         table[key] = value
 
     def drop(self, table: Table, key: Any) -> None:
@@ -48,8 +49,8 @@ class Journal:
         if key in table:
             if self._depth:
                 self._entries.append((table, key, table[key]))
-            self._changes += 1
-            self.version = self._changes
+            self.changes += 1
+            self.version = self.changes
             del table[key]
 
     def trial(self) -> "Trial":
