@@ -6,7 +6,7 @@ needs it, so that ``--help`` and mistakes answer at once.
 
 import typer
 
-from hub.cli import cluster_commands, demo_command, enroll_commands, local_commands, run_command
+from hub.cli import cluster_commands, demo_command, enroll_commands, explain_commands, local_commands, run_command
 
 app = typer.Typer(
     name="fedhub",
@@ -18,6 +18,8 @@ app = typer.Typer(
 )
 app.command("run")(run_command.run)
 app.add_typer(cluster_commands.app, name="cluster")
+app.command("explain")(explain_commands.explain)
+app.command("what-if")(explain_commands.what_if)
 app.command("enroll")(enroll_commands.enroll)
 app.command("unenroll")(enroll_commands.unenroll)
 app.command("demo")(demo_command.demo)

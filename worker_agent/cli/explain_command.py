@@ -111,7 +111,7 @@ async def ask(client: "Client", policy: "Policy", key: Key) -> "Explanation":
     now = client.clock.now()
     state, problems = await live_state.read(client, policy, now)
     documents = [msgspec.json.decode(raw) for raw in (await client.list(WORKLOADS, key.namespace)).items]
-    found = _named(documents, key)
+    found = named(documents, key)
     view = msgspec.json.decode(msgspec.json.encode(found), type=Workload, strict=False)
     # Read again after the rest: the newest version decides, and the state must know the same.
     state.put_workload(view, now)
@@ -124,7 +124,8 @@ async def ask(client: "Client", policy: "Policy", key: Key) -> "Explanation":
     return msgspec.structs.replace(told, checks=await live_state.checks_of(client, found)) if open_checks else told
 
 
-def _named(documents: Iterable[Document], key: Key) -> Document:
+def named(documents: Iterable[Document], key: Key) -> Document:
+    """The Workload of this name, else the newest of the job of this name. Raises UnknownWorkload."""
     known = list(documents)
     by_name = {str(document["metadata"]["name"]): document for document in known}
     if key.name in by_name:

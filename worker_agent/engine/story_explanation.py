@@ -9,7 +9,7 @@ from datetime import datetime
 
 from worker_agent.api import names, selectors, timestamps
 from worker_agent.api.workload import Workload
-from worker_agent.engine import conditions, flavors, resources, simulate, story_shortage
+from worker_agent.engine import conditions, flavors, resources, simulate, story_shortage, workload_info
 from worker_agent.engine.cluster_queue import ClusterQueueRow, ResourceGroup
 from worker_agent.engine.conditions import Phase
 from worker_agent.engine.flavors import FlavorRequest
@@ -73,11 +73,14 @@ _VERDICTS = {
 
 
 def explain(state: ClusterState, workload: Workload, now: datetime) -> Explanation:
-    """The workload as the API server holds it, in ``state``, which may be changed and is put back."""
+    """The workload as the API server holds it, in ``state``, which may be changed and is put back.
+
+    One that ``state`` does not know is explained as if it were created now.
+    """
     settled = _settled(workload, now) or _parent(workload, state.policy, now)
     if settled is not None:
         return settled
-    row = state.rows[workload.metadata.key]
+    row = state.rows.get(workload.metadata.key) or workload_info.build(workload, state.shapes)
     return _Waiting(state, row, now).explain()
 
 
