@@ -52,6 +52,11 @@ REFERENCE = {
 }
 
 
+TOTAL_TARGET = 0.5
+P99_TARGET = 0.3
+"""The most that the calibrated ratios to the reference may be; p99 of a cycle counts for p2."""
+
+
 class Meter:
     """CPU and wall seconds of the parts that count."""
 
@@ -161,6 +166,9 @@ def _report(name: str, cluster: VirtualCluster, meter: Meter) -> Document:
             "total": total / reference.total_s / machine,
             "p99": p99 / reference.p99_ms / machine,
         },
+        "target": {"total": TOTAL_TARGET, "p99": P99_TARGET if name == "p2" else None},
+        "target_met": total / reference.total_s / machine <= TOTAL_TARGET
+        and (name != "p2" or p99 / reference.p99_ms / machine <= P99_TARGET),
         "calibration": scale,
     }
 

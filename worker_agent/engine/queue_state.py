@@ -141,14 +141,16 @@ class QueueState:
         queue = self.cluster_queues[row.reserved_in]
         self.journal.drop(queue.reservations, row.key)
         quota.remove_all(queue.node, row.usage, self.journal)
-        self.topology.try_use(row.placed, -1)
+        if row.placed:
+            self.topology.try_use(row.placed, -1)
 
     def restore_reservation(self, row: WorkloadRow) -> None:
         """Inside a trial: undo ``remove_reservation``."""
         queue = self.cluster_queues[row.reserved_in]
         self.journal.put(queue.reservations, row.key, row)
         quota.add_all(queue.node, row.usage, self.journal)
-        self.topology.try_use(row.placed, 1)
+        if row.placed:
+            self.topology.try_use(row.placed, 1)
 
     # -- objects ---------------------------------------------------------------------------------------------------
 

@@ -207,19 +207,27 @@ def fits(node: QuotaNode, amounts: Amounts) -> bool:
 
 def add_usage(node: QuotaNode, fr: FlavorResource, amount: int, journal: Journal) -> None:
     """Use ``amount`` more; what exceeds the kept part spills over to the parent."""
-    spare = local_available(node, fr)
-    _set_usage(node, fr, node.usage.get(fr, 0) + amount, journal)
-    if node.parent is not None and amount > spare:
-        add_usage(node.parent, fr, amount - spare, journal)
+    while True:
+        spare = local_available(node, fr)
+        _set_usage(node, fr, node.usage.get(fr, 0) + amount, journal)
+        parent = node.parent
+        if parent is None or amount <= spare:
+            return
+        node, amount = parent, amount - spare
 
 
 def remove_usage(node: QuotaNode, fr: FlavorResource, amount: int, journal: Journal) -> None:
     """Give ``amount`` back; first what lies in the parent."""
-    used = node.usage.get(fr, 0)
-    in_parent = _beyond(used, node.terms(fr).kept)
-    _set_usage(node, fr, used - amount, journal)
-    if in_parent > 0 and node.parent is not None:
-        remove_usage(node.parent, fr, min(amount, in_parent), journal)
+    while True:
+        used = node.usage.get(fr, 0)
+        _set_usage(node, fr, used - amount, journal)
+        parent = node.parent
+        if parent is None:
+            return
+        in_parent = _beyond(used, node.terms(fr).kept)
+        if in_parent <= 0:
+            return
+        node, amount = parent, min(amount, in_parent)
 
 
 def add_all(node: QueueNode, amounts: Amounts, journal: Journal) -> None:
