@@ -25,6 +25,7 @@ from hub.controllers.hub_applier import HubApplier
 from hub.controllers.incremental_dispatcher import IncrementalDispatcher
 from hub.controllers.managed_by_field import ManagedByField
 from hub.controllers.orphan_collector import OrphanCollector
+from hub.controllers.preflight import Preflight
 from hub.controllers.remote_events import Listeners, RemoteEvents
 from hub.controllers.sync_controller import SyncController
 from hub.engine import sync_owner
@@ -126,6 +127,7 @@ class Hub:
         turns = TurnMaker(self.objects, self.sync, table, configuration.sync, clock)
         dispatch = DispatchSettings(configuration.round_timeout)
         self.dispatch = DispatchLoop(turns, self.evaluator, self.applier, dispatch, self.metrics, clock)
+        self.dispatch.use(Preflight(self.clients.link, clock))
         self.events = RemoteEvents(
             self.sync,
             self.evaluator,

@@ -14,6 +14,7 @@ from typing import Final
 
 from hub.controllers.dispatch_turn import Turn, TurnMaker
 from hub.controllers.hub_applier import Failure, HubApplier
+from hub.controllers.preflight import Preflight
 from hub.engine import dispatch
 from hub.engine.dispatch import Decision, Round
 from hub.engine.evaluation import Evaluation, Outlook, Request
@@ -74,10 +75,15 @@ class DispatchLoop:
         self._settings = settings
         self._metrics = metrics
         self._clock = clock
+        self._preflight: Preflight | None = None
         self._fresh: set[Key] = set()
         self._cases: dict[Key, _Case] = {}
         self._news = False
         self._wake = asyncio.Event()
+
+    def use(self, preflight: Preflight) -> None:
+        """Ask ``preflight`` about the clusters of every turn."""
+        self._preflight = preflight
 
     def look_at(self, key: Key) -> None:
         """The Workload, its copy or its check changed."""
@@ -129,6 +135,8 @@ class DispatchLoop:
             # Orders pile up while nobody asks.
             await self._evaluator.evaluate([])
             return
+        if self._preflight is not None:
+            turns = await self._preflight.checked(turns)
         await self._dispatch(self._turns.in_order(turns))
 
     def _due(self, news: bool) -> set[Key]:
