@@ -18,9 +18,12 @@ from worker_agent.api.workload import Workload
 from worker_agent.engine import resources, simulate, workload_info
 from worker_agent.engine.cluster_queue import ClusterQueueRow
 from worker_agent.engine.conditions import Phase
+from worker_agent.engine.nomination import Search
 from worker_agent.engine.policy import Policy
+from worker_agent.engine.preemption import victims
 from worker_agent.engine.resources import Requests
 from worker_agent.engine.simulate import Verdict
+from worker_agent.engine.tas.topology_placement import TopologyPlacement
 from worker_agent.engine.workload_info import WorkloadRow
 
 THOUSANDTHS: Final = 1000
@@ -36,23 +39,44 @@ _OUTLOOKS: Final = {
 
 def evaluate(request: Request, views: Views, policy: Policy, now: datetime) -> list[Evaluation]:
     """One evaluation per cluster of the request, in its order."""
-    workload = _decoder.decode(request.workload)
-    return [_one(request, workload, cluster, views.get(cluster), policy, now) for cluster in request.clusters]
+    question = _Question(request, _decoder.decode(request.workload), policy, now)
+    return [question.ask(cluster, views.get(cluster)) for cluster in request.clusters]
 
 
-def _one(
-    request: Request, workload: Workload, cluster: str, view: WorkerView | None, policy: Policy, now: datetime
-) -> Evaluation:
-    refused = screen.screen(view, cluster, request, workload)
-    if refused is not None or view is None:
-        return refused or Evaluation(cluster, int(Outlook.UNKNOWN))
-    known = view.state.rows.get(Key(request.namespace, request.name))
-    if known is not None and known.phase == Phase.PENDING:
-        # The copy that waits there has its own place in the queue.
-        workload = known.workload
-    verdict = simulate.would_admit(view.state, workload, policy, now)
-    row = known if known is not None else workload_info.build(workload, view.state.shapes)
-    return _Judgement(view, row, verdict).evaluation()
+class _Question:
+    """One workload, asked about cluster by cluster."""
+
+    def __init__(self, request: Request, workload: Workload, policy: Policy, now: datetime) -> None:
+        self._request = request
+        self._workload = workload
+        self._search = victims.search_of(policy)
+        self._now = now
+        self._plain: WorkloadRow | None = None
+        """Its row where neither LimitRanges nor runtime classes have a say: the same in all such clusters."""
+
+    def ask(self, cluster: str, view: WorkerView | None) -> Evaluation:
+        refused = screen.screen(view, cluster, self._request, self._workload)
+        if refused is not None or view is None:
+            return refused or Evaluation(cluster, int(Outlook.UNKNOWN))
+        state = view.state
+        known = state.rows.get(Key(self._request.namespace, self._request.name))
+        row = known
+        if known is None or known.phase not in (Phase.RESERVED, Phase.ADMITTED):
+            row = self._row(view, known)
+        assert row is not None
+        verdict = simulate.verdict_on(row, state, self._now, Search(self._search, TopologyPlacement(state)))
+        return _Judgement(view, row, verdict).evaluation()
+
+    def _row(self, view: WorkerView, known: WorkloadRow | None) -> WorkloadRow:
+        """Of what would be sent there; the copy that waits there already has its own place in the queue."""
+        shapes = view.state.shapes
+        if known is not None and known.phase == Phase.PENDING:
+            return workload_info.build(known.workload, shapes)
+        if not shapes.is_plain(self._request.namespace):
+            return workload_info.build(self._workload, shapes)
+        if self._plain is None:
+            self._plain = workload_info.build(self._workload, shapes)
+        return self._plain
 
 
 class _Judgement:

@@ -13,6 +13,7 @@ import msgspec
 from hub.engine import node_commitments
 from hub.engine.knowledge_event import KnowledgeEvent
 from hub.engine.node_commitments import NodeCommitments
+from hub.engine.shared_values import SharedValues
 from worker_agent.api import names, resource_type
 from worker_agent.api.admission_check import AdmissionCheck
 from worker_agent.api.cluster_capacity import ClusterCapacity
@@ -94,8 +95,9 @@ _capacity_decoder = msgspec.json.Decoder(ClusterCapacity)
 class WorkerView:
     """One cluster as far as it is known. ``problems`` are objects that could not be read, by plural and key."""
 
-    def __init__(self, cluster: str, policy: Policy) -> None:
+    def __init__(self, cluster: str, policy: Policy, shared: SharedValues | None = None) -> None:
         self.cluster = cluster
+        self._shared = shared or SharedValues()
         self.state = ClusterState(policy)
         self._policy_hash = capacity.policy_hash(policy)
         self.capacity: ClusterCapacity | None = None
@@ -181,6 +183,7 @@ class WorkerView:
             self.nodes.release(key)
             return
         workload = _workload_decoder.decode(event.raw)
+        self._shared.put_into(workload)
         self.state.put_workload(workload, now)
         row = self.state.rows.get(key)
         if held is not None and held.phase != Phase.PENDING and not held.assumed and _runs_no_more(workload):
@@ -233,6 +236,7 @@ class Views:
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
         self._views: dict[str, WorkerView] = {}
+        self._shared = SharedValues()
 
     def apply(self, events: Iterable[KnowledgeEvent], now: datetime) -> None:
         for event in events:
@@ -241,7 +245,7 @@ class Views:
                 continue
             view = self._views.get(event.cluster)
             if view is None:
-                view = self._views[event.cluster] = WorkerView(event.cluster, self._policy)
+                view = self._views[event.cluster] = WorkerView(event.cluster, self._policy, self._shared)
             view.apply(event, now)
 
     def get(self, cluster: str) -> WorkerView | None:

@@ -20,7 +20,7 @@ from worker_agent.engine.devices.inventory import DeviceInventory
 from worker_agent.engine.limit_ranges import LimitSummary
 from worker_agent.engine.pod_requests import PodRequests
 from worker_agent.engine.policy import Policy
-from worker_agent.engine.resources import Requests
+from worker_agent.engine.resources import Amounts, Requests
 
 _numbers = itertools.count()
 
@@ -35,11 +35,13 @@ class PodShape:
         "extended",
         "flawless",
         "hashes",
+        "held",
         "number",
         "pod",
         "pod_requests",
         "requests",
         "spec",
+        "usages",
     )
 
     def __init__(self, spec: PodSpec, pod: PodRequests, requests: Requests, limits: LimitSummary) -> None:
@@ -53,6 +55,10 @@ class PodShape:
         """Tells this shape from all others that ever were."""
         self.hashes: dict[tuple[int, str, int, int | None], str] = {}
         """Scheduling hashes of workloads of one pod set of this shape, as far as they were asked for."""
+        self.held: dict[tuple[Any, ...], tuple[dict[str, str], Requests, int]] = {}
+        """Flavors, requests and count by the admissions of its pod sets: shared by the rows that hold the same."""
+        self.usages: dict[tuple[Any, ...], Amounts] = {}
+        """Usage of workloads of one pod set, likewise."""
         self.claims = bool(spec.resource_claims)
         """Whether the pod claims devices."""
         self.extended = extended.asked_for(spec)
@@ -65,6 +71,7 @@ class PodShape:
         for name in ("spec", "pod", "pod_requests", "digest", "claims", "extended", "flawless"):
             setattr(other, name, getattr(self, name))
         other.requests, other.number, other.hashes = requests, next(_numbers), {}
+        other.held, other.usages = {}, {}
         return other
 
 
@@ -98,6 +105,10 @@ class ShapeSource:
                 self._written.clear()
             shape = self._written[written] = self._shape(template, limits)
         return shape
+
+    def is_plain(self, namespace: str) -> bool:
+        """Whether shapes of this namespace follow from template and policy alone: any plain source makes the same."""
+        return namespace not in self.limits and not any(self.overheads.values()) and not self.devices.version
 
     def _shape(self, template: msgspec.Raw, limits: LimitSummary) -> PodShape:
         spec = decode_template(template).spec

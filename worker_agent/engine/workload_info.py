@@ -244,21 +244,40 @@ def reserve(row: WorkloadRow, admission: Admission, reclaimed: dict[str, int]) -
 def _assign(pod_set: PodSetRow, assignment: PodSetAssignment, spec_count: int, left: int) -> None:
     """``left`` pods remain after reclaim; fewer than admitted scale the usage down, more leave it alone."""
     count = assignment.count if assignment.count is not None else spec_count
-    requests = resources.parse(assignment.resource_usage)
-    if left < count:
-        requests = {name: amount // count * left for name, amount in requests.items()}
-        count = left
-    pod_set.assign(dict(assignment.flavors or {}), requests, count)
+    flavors, used = assignment.flavors or {}, assignment.resource_usage or {}
+    alike = (tuple(flavors.items()), tuple(used.items()), count, left)
+    held = pod_set.shape.held.get(alike)
+    if held is None:
+        requests = resources.parse(used)
+        if left < count:
+            requests = {name: amount // count * left for name, amount in requests.items()}
+            count = left
+        held = pod_set.shape.held[alike] = (dict(flavors), requests, count)
+    pod_set.assign(*held)
 
 
 def usage_of(pod_sets: tuple[PodSetRow, ...]) -> Amounts:
     """Per FlavorResource; resources without a flavor count for nothing."""
+    if len(pod_sets) == 1:
+        return _usage_of_one(pod_sets[0])
     usage: Amounts = {}
     for pod_set in pod_sets:
         for resource, flavor in pod_set.flavors.items():
             fr = resources.flavor_resource(flavor, resource)
             amount = pod_set.requests.get(resource, 0)
             usage[fr] = resources.plus(usage[fr], amount) if fr in usage else amount
+    return usage
+
+
+def _usage_of_one(pod_set: PodSetRow) -> Amounts:
+    """Equal for workloads that hold the same of one shape, and then the same object."""
+    known, alike = pod_set.shape.usages, (tuple(pod_set.flavors.items()), tuple(pod_set.requests.items()))
+    usage = known.get(alike)
+    if usage is None:
+        usage = known[alike] = {
+            resources.flavor_resource(flavor, resource): pod_set.requests.get(resource, 0)
+            for resource, flavor in pod_set.flavors.items()
+        }
     return usage
 
 
