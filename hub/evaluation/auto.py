@@ -26,6 +26,10 @@ log = logging.getLogger(__name__)
 ROUNDS_OVER_BUDGET: Final = 3
 """So many rounds in a row must have taken too long: one slow round proves nothing."""
 
+ROUND_SECONDS: Final = 1.0
+"""Questions that begin within so long are one round: inline is asked about one workload at a time, and a queue of a
+hundred is a hundred short answers."""
+
 
 @dataclass(frozen=True, slots=True)
 class CostModel:
@@ -38,6 +42,15 @@ class CostModel:
     def pays(self, inline_seconds: float) -> bool:
         """Whether actors would have answered a round sooner that took so long inline."""
         return inline_seconds > self.budget and inline_seconds / self.actors + self.round_trip < inline_seconds
+
+
+@dataclass(slots=True)
+class _Round:
+    """Inline answers that began soon after each other, and the seconds they took."""
+
+    began: float
+    seconds: float = 0.0
+    too_long: bool = False
 
 
 class AutoEvaluator:
@@ -56,6 +69,7 @@ class AutoEvaluator:
         self._model = model or CostModel()
         self._assumed = Assumptions(clock)
         self._over = 0
+        self._round = _Round(float("-inf"))
         self._pool: RayPool | None = None
         self._starting: asyncio.Task[None] | None = None
 
@@ -66,6 +80,11 @@ class AutoEvaluator:
     @property
     def on_ray(self) -> bool:
         return self._pool is not None and self._pool.started
+
+    @property
+    def moving(self) -> bool:
+        """A move to Ray was begun."""
+        return self._starting is not None
 
     def observe(self, event: KnowledgeEvent) -> None:
         self._assumed.note(work_order.Observe(event))
@@ -84,7 +103,7 @@ class AutoEvaluator:
         began = self._clock.monotonic()
         answers = await self._current.evaluate(requests)
         if self._current is self._inline:
-            self._weigh(self._clock.monotonic() - began)
+            self._weigh(began, self._clock.monotonic() - began)
         return answers
 
     async def settled(self) -> None:
@@ -104,10 +123,17 @@ class AutoEvaluator:
         pool = self._pool
         return pool if pool is not None and pool.started else self._inline
 
-    def _weigh(self, seconds: float) -> None:
-        self._over = self._over + 1 if self._model.pays(seconds) else 0
+    def _weigh(self, began: float, seconds: float) -> None:
+        if began - self._round.began >= ROUND_SECONDS or self._round.seconds >= ROUND_SECONDS:
+            if not self._round.too_long:
+                self._over = 0
+            self._round = _Round(began)
+        self._round.seconds += seconds
+        if not self._round.too_long and self._model.pays(self._round.seconds):
+            self._round.too_long = True
+            self._over += 1
         if self._over >= ROUNDS_OVER_BUDGET and self._starting is None:
-            log.info("inline rounds take %.2f s, starting Ray beside them", seconds)
+            log.info("inline rounds take %.2f s, starting Ray beside them", self._round.seconds)
             self._starting = asyncio.create_task(self._start())
 
     async def _start(self) -> None:

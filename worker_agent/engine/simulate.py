@@ -87,11 +87,12 @@ def would_admit(
 ) -> Verdict:
     """The verdict on a workload if it were (or is) pending in its LocalQueue now. ``state`` is left as it was."""
     row = workload_info.build(workload, state.shapes)
-    return verdict_on(row, state, now, Search(search or victims.search_of(policy), placement or TopologyPlacement(state)))
+    means = Search(search or victims.search_of(policy), placement or TopologyPlacement(state))
+    return verdict_on(row, state, now, means)
 
 
 def verdict_on(row: WorkloadRow, state: ClusterState, now: datetime, search: Search) -> Verdict:
-    """``would_admit`` of a workload whose row is made already, by this state's shapes or by equal ones; it is only read."""
+    """``would_admit`` of a workload whose row is made already, by this state's shapes or equal ones; it is only read."""
     known = state.rows.get(row.key)
     if known is not None and known.phase in (Phase.RESERVED, Phase.ADMITTED):
         return Verdict(Outlook.FITS, names.QUOTA_RESERVED, f"Quota reserved in ClusterQueue {known.reserved_in}")

@@ -168,7 +168,7 @@ async def test_auto_moves_to_ray_after_slow_rounds_and_answers_alike(known):
         auto.observe(event)
     requests = list(questions(2))
     before = await answered(auto, requests)
-    for _ in range(3):
+    while not auto.moving:
         await auto.evaluate(requests)
     await auto.settled()
     assert auto.on_ray
