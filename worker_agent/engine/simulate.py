@@ -92,7 +92,7 @@ def would_admit(
 
 
 def verdict_on(row: WorkloadRow, state: ClusterState, now: datetime, search: Search) -> Verdict:
-    """``would_admit`` of a workload whose row is made already, by this state's shapes or equal ones; it is only read."""
+    """``would_admit`` of a workload whose row is made already, by shapes equal to this state's; it is only read."""
     known = state.rows.get(row.key)
     if known is not None and known.phase in (Phase.RESERVED, Phase.ADMITTED):
         return Verdict(Outlook.FITS, names.QUOTA_RESERVED, f"Quota reserved in ClusterQueue {known.reserved_in}")
