@@ -4,10 +4,10 @@ Ports are chosen once per program and written into its settings, so that a progr
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import yaml
@@ -15,6 +15,7 @@ import yaml
 from hub.local import layout
 from hub.local.layout import Layout
 from hub.local.spec import Cluster, FederationSpec
+from worker_agent.api.frameworks import FRAMEWORKS
 
 CLUSTER = "cluster"
 AGENT = "agent"
@@ -43,17 +44,24 @@ class Clusters:
     audit: bool = False
 
 
+_ALL_KINDS: Final[Mapping[str, Any]] = {
+    "integrations": {"frameworks": list(FRAMEWORKS)},
+    "featureGates": {"SparkApplicationIntegration": True},
+}
+
+
 def of(spec: FederationSpec, where: Layout, clusters: Clusters) -> Iterator[Program]:
     """Every program of the federation, clusters first; writes their settings files on the way."""
+    kinds = _ALL_KINDS if spec.job_kinds else {}
     for cluster in spec.clusters:
-        yield _cluster(cluster, where, clusters)
+        yield _cluster(cluster, where, clusters, job_kinds=spec.job_kinds)
     if spec.manager:
-        yield _controller(HUB, "hub.cli", spec.manager, where, _door(spec))
+        yield _controller(HUB, "hub.cli", spec.manager, where, {**_door(spec), **kinds})
     for worker in spec.workers:
-        yield _controller(f"{AGENT}-{worker.name}", "worker_agent.cli", worker, where)
+        yield _controller(f"{AGENT}-{worker.name}", "worker_agent.cli", worker, where, kinds)
 
 
-def _cluster(cluster: Cluster, where: Layout, how: Clusters) -> Program:
+def _cluster(cluster: Cluster, where: Layout, how: Clusters, *, job_kinds: bool) -> Program:
     path = where.cluster_configuration(cluster.name)
     (port,) = layout.free_ports(1)
     folder = where.cluster(cluster.name)
@@ -67,6 +75,7 @@ def _cluster(cluster: Cluster, where: Layout, how: Clusters) -> Program:
                     "dataDirectory": str(folder),
                     "persistent": how.persistent,
                     "audit": how.audit,
+                    "jobKinds": job_kinds,
                     "nodeGroups": [group.model_dump(by_alias=True) for group in cluster.node_groups],
                     "autoscaler": cluster.autoscaler.model_dump(by_alias=True) if cluster.autoscaler else None,
                 }
@@ -85,7 +94,8 @@ def _door(spec: FederationSpec) -> dict[str, Any]:
     if all(worker.source != "agent" for worker in spec.workers):
         return {}
     (port,) = layout.free_ports(1)
-    return {"agents": {"bindAddress": f"127.0.0.1:{port}", "addresses": [f"https://127.0.0.1:{port}"]}}
+    agents = {"bindAddress": f"127.0.0.1:{port}", "addresses": [f"https://127.0.0.1:{port}"]}
+    return {"federation": {"agents": agents}}
 
 
 def door_address(where: Layout) -> str:
@@ -94,9 +104,7 @@ def door_address(where: Layout) -> str:
     return str(settings["federation"]["agents"]["addresses"][0])
 
 
-def _controller(
-    name: str, module: str, cluster: Cluster, where: Layout, federation: dict[str, Any] | None = None
-) -> Program:
+def _controller(name: str, module: str, cluster: Cluster, where: Layout, more: Mapping[str, Any]) -> Program:
     health, metrics, webhook = layout.free_ports(3)
     path = where.configuration(name)
     settings: dict[str, Any] = {
@@ -107,8 +115,7 @@ def _controller(
         "webhook": {"host": "127.0.0.1", "port": webhook, "url": f"https://127.0.0.1:{webhook}"},
         "leaderElection": {"leaderElect": False},
     }
-    if federation:
-        settings["federation"] = federation
+    settings |= more
     _write(path, yaml.safe_dump(settings, sort_keys=False).encode())
     argv = ["-m", module, "run", "--config", str(path), "--kubeconfig", str(where.cluster_kubeconfig(cluster.name))]
 

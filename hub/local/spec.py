@@ -55,8 +55,12 @@ class Cluster(_Part):
 
 
 class FederationSpec(_Part):
-    """A manager and its workers; without a manager each worker stands alone, a cluster with an agent."""
+    """A manager and its workers; without a manager each worker stands alone, a cluster with an agent.
 
+    ``jobKinds``: every job kind is served, its operator played, its integration enabled; else only Jobs are.
+    """
+
+    job_kinds: bool = False
     manager: Cluster | None = None
     workers: Annotated[list[Cluster], Field(min_length=1, max_length=64)]
 

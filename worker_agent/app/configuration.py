@@ -1,6 +1,6 @@
 """What the settings mean: every switch resolved once into the values that engine, lifecycles and jobs are given."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
@@ -24,6 +24,7 @@ from worker_agent.engine.workload_turn import LifecycleRules
 from worker_agent.settings import AgentSettings, DeviceClassMapping, DeviceMeasure, WaitForPodsReady, WorkloadRetention
 
 SYSTEM_NAMESPACE: Final = "kube-system"
+SPARK: Final = "sparkoperator.k8s.io/sparkapplication"
 
 
 class ConfigurationError(ValueError):
@@ -49,6 +50,7 @@ class Configuration:
 def resolve(settings: AgentSettings) -> Configuration:
     """Raises ConfigurationError, feature_gates.FeatureGateError."""
     gates = feature_gates.resolve(settings.feature_gates)
+    _check_frameworks(settings.integrations.frameworks, gates)
     selector = _job_namespaces(settings)
     retention = settings.object_retention_policies.workloads if settings.object_retention_policies else None
     pods_ready = None if gates["DisableWaitForPodsReady"] else settings.wait_for_pods_ready
@@ -171,6 +173,15 @@ def _job_policy(
         wait_for_pods_ready=pods_ready is not None,
         retain_deactivated=kept,
     )
+
+
+def _check_frameworks(frameworks: Iterable[str], gates: Mapping[str, bool]) -> None:
+    """Raises ConfigurationError for an integration behind a gate that is off."""
+    if SPARK in frameworks and not gates["SparkApplicationIntegration"]:
+        raise ConfigurationError(
+            f"integrations.frameworks: {SPARK} integration is alpha feature. "
+            "please enable SparkApplicationIntegration featuregate"
+        )
 
 
 def _job_namespaces(settings: AgentSettings) -> Document:

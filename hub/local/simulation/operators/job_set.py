@@ -61,6 +61,7 @@ def _job(job_set: Document, name: str, template: Document, labels: dict[str, str
     metadata = template.get("metadata") or {}
     pods = spec.get("template") or {}
     pod_metadata = pods.get("metadata") or {}
+    pods = {**pods, "spec": {"restartPolicy": "OnFailure", **(pods.get("spec") or {})}}
     pods = {**pods, "metadata": {**pod_metadata, "labels": {**(pod_metadata.get("labels") or {}), **labels}}}
     indexed = {"completionMode": spec.get("completionMode", "Indexed"), "suspend": False, "template": pods}
     return child(
