@@ -16,6 +16,7 @@ from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.meta import Key
 from worker_agent.api.resource_type import WORKLOADS, ResourceType
+from worker_agent.controllers import pod_groups
 from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.known_objects import KnownObjects
 from worker_agent.kube import kubeconfig, kubernetes_transport
@@ -73,6 +74,7 @@ class WorkerConnection:
         self.known = KnownObjects()
         for resource, informer in self.watches.all():
             self.known.follow(resource, informer)
+        pod_groups.index(self.known)
         # Nothing is told to users of the worker: events about a job go to the manager.
         self.applier = Applier(client, self.known, EventRecorder(client, "fedhub", client.clock), client.clock)
         self.lease = WorkerLease(client, settings.hub, name) if settings.hub is not None else None
@@ -159,7 +161,7 @@ class WorkerConnection:
         return self.known.document(WORKLOADS, key)
 
     def job(self, kind: JobKind, key: Key) -> Document | None:
-        return self.known.document(kind.resource, key)
+        return pod_groups.job(self.known, kind, key)
 
     def _settled(self) -> bool:
         for resource, informer in self.watches.required.items():

@@ -15,6 +15,7 @@ from worker_agent.api.job_kind import JobKind
 from worker_agent.api.meta import Key
 from worker_agent.api.multikueue import MultiKueueCluster, MultiKueueConfig
 from worker_agent.api.workload import Workload
+from worker_agent.controllers import pod_groups
 from worker_agent.controllers.known_objects import KnownObjects
 from worker_agent.engine.intents import RecordEvent
 from worker_agent.kube.informer import Informer
@@ -51,6 +52,7 @@ class FederationObjects:
         self.policies: Informer[DispatchPolicy] = known.informer(resource_type.DISPATCH_POLICIES)
         self.workloads.add_index(CHECK_INDEX, checks_of)
         self.workloads.add_index(NAMESPACE_INDEX, namespace_of)
+        pod_groups.index(known)
 
     # What group_loading asks for.
 
@@ -61,7 +63,7 @@ class FederationObjects:
         return self.known.documents(resource_type.WORKLOADS, NAMESPACE_INDEX, namespace)
 
     def job(self, kind: JobKind, key: Key) -> Document | None:
-        return self.known.document(kind.resource, key)
+        return pod_groups.job(self.known, kind, key)
 
     def knows_jobs(self, kind: JobKind) -> bool:
         """Whether a job that is not found does not exist: the first list of its kind is in."""

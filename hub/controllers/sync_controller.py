@@ -1,5 +1,6 @@
 """Carries each Workload through MultiKueue's state machine: load the group, decide, apply (spec sections 7 and 8)."""
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -163,12 +164,11 @@ class SyncController:
         link, kind = self._clients.link(cluster), group.owner.kind
         if link is None or kind is None:
             return
-        owner = group.owner.key
-        try:
-            raw = await link.client.get(kind.resource, owner.name, owner.namespace)
-        except NotFound:
-            return
-        link.known.note(kind.resource, raw)
+        job = group.connected[cluster].job
+        for member in kind.members(job) if job is not None else ():
+            key = remote_objects.key_of(member)
+            with contextlib.suppress(NotFound):
+                link.known.note(kind.resource, await link.client.get(kind.resource, key.name, key.namespace))
 
     async def _with_mark(self, group: RemoteGroup) -> RemoteGroup:
         """Whether a job without managedBy is so because the API server has no such field; decided once for each job."""

@@ -19,7 +19,10 @@ from worker_agent.api.workload import AdmissionCheckState, Workload
 
 
 class Worker(Protocol):
-    """What a connected worker holds. ``workload`` gives any Workload of that name, whoever made it."""
+    """What a connected worker holds. ``workload`` gives any Workload of that name, whoever made it.
+
+    The ``job`` of a kind composed of several objects is made of all that name the key as their group.
+    """
 
     def workload(self, key: Key) -> Document | None: ...
 
@@ -95,9 +98,7 @@ def load(key: Key, federation: Federation, policy: SyncPolicy, last_seen: Docume
     if not checks:
         return RemoteGroup(local, policy, deleted=deleted)
     owner = sync_owner.find(local.view, federation.kinds)
-    job = None
-    if owner.kind is not None and sync_owner.is_read(owner.kind):
-        job = manager.job(owner.kind, owner.key)
+    job = manager.job(owner.kind, owner.key) if owner.kind is not None else None
     clusters, config_error = _clusters(checks[0].name, manager)
     return RemoteGroup(
         local=local,
@@ -183,7 +184,7 @@ def _components(local: Workload, owner: Owner, job: Document | None, manager: Ma
         if any(reference.get("uid") == owner.uid for reference in value_at(document, "metadata.ownerReferences", []))
         for sight in (Sight.of(document),)
     ]
-    expected = int(value_at(job, "spec.replicas", 1)) if job is not None else len(members)
+    expected = owner.kind.workload_count(job) if job is not None else len(members)
     return Components(expected, tuple(members))
 
 

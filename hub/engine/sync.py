@@ -78,7 +78,7 @@ def _refusal(group: RemoteGroup, now: datetime) -> list[HubIntent] | None:
         if group.deleted:
             return [ForgetDeleted()]
         return [sync_check.set_state(group, names.CHECK_REJECTED, sync_owner.no_adapter(group.owner), now)]
-    if group.deleted or not sync_owner.is_read(kind):
+    if group.deleted or not sync_owner.is_judged(kind):
         return None
     if group.job is None:
         return [RetryWithError(f'{kind.resource.plural}.{kind.resource.group} "{group.owner.key.name}" not found')]
@@ -94,7 +94,10 @@ def _left_behind(group: RemoteGroup) -> list[HubIntent]:
 
     The job may still run where the chosen cluster is out of contact, and a new job may bear the old one's name.
     """
-    if group.job is None or group.job["metadata"].get("uid", "") != group.owner.uid:
+    kind = group.owner.kind
+    if kind is None or group.job is None:
+        return []
+    if all(member["metadata"].get("uid", "") != group.owner.uid for member in kind.members(group.job)):
         return []
     return [] if group.cluster_name in group.unavailable else sync_winner.forget_pods(group)
 

@@ -10,6 +10,7 @@ from hub.engine.remote_group import RemoteGroup, Sight
 from worker_agent.api import names
 from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind
+from worker_agent.api.meta import Key
 from worker_agent.api.pod_set_info import PodSetInfo
 from worker_agent.engine import fencing as worker_fencing
 from worker_agent.engine.intents import MULTIKUEUE_MANAGER, CreateObject, PatchObject, RetryWithError
@@ -30,22 +31,39 @@ class JobSync:
 def validated(group: RemoteGroup, cluster: str, now: datetime, *, may_create: bool = False) -> JobSync:
     """Synchronise the job on ``cluster`` after making sure that what stands there is ours.
 
-    ``may_create``: a job that is not there is made. After its end that would run it a second time.
+    ``may_create``: what is not there is made. After the job's end that would run it a second time.
     """
-    remote = group.connected[cluster].job
-    kind = group.owner.kind
-    if kind is not None and remote is not None and not remote_objects.is_ours(remote, group.policy.origin):
-        message = remote_objects.foreign_object(kind.resource, remote_objects.key_of(remote), group.policy.origin)
-        return JobSync((RetryWithError(message),), refused=True)
-    if remote is None and not may_create:
+    kind, local, remote = group.owner.kind, group.job, group.connected[cluster].job
+    if kind is None:
         return JobSync()
-    return _sync(group, cluster, remote, now)
+    present = kind.members(remote) if remote is not None else []
+    for member in present:
+        if not remote_objects.is_ours(member, group.policy.origin):
+            key = remote_objects.key_of(member)
+            return JobSync((RetryWithError(_foreign(group, kind, key)),), refused=True)
+    if local is None:
+        return JobSync()
+    by_key = {remote_objects.key_of(member): member for member in present}
+    synced = []
+    for member in kind.members(local):
+        there = by_key.get(remote_objects.key_of(member))
+        if there is not None:
+            synced.append(_kept_in_step(group, cluster, member, there, now))
+        elif may_create and kind.is_sent(member):
+            synced.append(JobSync((_created(group, cluster, member),)))
+    return JobSync(
+        tuple(intent for sync in synced for intent in sync.intents), deferred=any(sync.deferred for sync in synced)
+    )
+
+
+def _foreign(group: RemoteGroup, kind: JobKind, key: Key) -> str:
+    return remote_objects.foreign_object(kind.resource, key, group.policy.origin)
 
 
 def _unstarted(kind: JobKind, job: Document, workload: Document) -> Document:
     """The job as its user wrote it: once the manager has started it, its templates carry what the manager's flavors
-    and queues gave them, and the worker's own would contradict."""
-    if kind.is_suspended(job):
+    and queues gave them, and the worker's own would contradict. Pods and what makes them are never started here."""
+    if kind.serving or kind.is_suspended(job):
         return job
     pod_sets = (workload.get("spec") or {}).get("podSets") or ()
     restored, changed = kind.restore(job, [PodSetInfo.of_pod_set(pod_set) for pod_set in pod_sets])
@@ -66,21 +84,26 @@ def lags(group: RemoteGroup, cluster: str, copy: Sight, now: datetime) -> bool:
     return kind.finished(job) is None and (since is None or now - since < LONGEST_LAG)
 
 
-def _sync(group: RemoteGroup, cluster: str, remote: Document | None, now: datetime) -> JobSync:
-    kind, local = group.owner.kind, group.job
-    if kind is None or local is None:
-        return JobSync()
-    if remote is None:
-        pristine = _unstarted(kind, local, group.local.document)
-        document = kind.remote_copy(pristine, group.key.name, group.policy.origin, group.policy.jobs)
-        document = fencing.stamped(document, group.terms.get(cluster, 0), stop=not group.policy.keep_when_lost)
-        return JobSync(
-            (
-                CreateObject(
-                    resource=kind.resource, document=document, field_manager=MULTIKUEUE_MANAGER, cluster=cluster
-                ),
-            )
-        )
+def _created(group: RemoteGroup, cluster: str, local: Document) -> CreateObject:
+    kind = group.owner.kind
+    assert kind is not None
+    pristine = _unstarted(kind, local, group.local.document)
+    document = kind.remote_copy(pristine, group.key.name, group.policy.origin, group.policy.jobs)
+    document = fencing.stamped(document, group.terms.get(cluster, 0), stop=not group.policy.keep_when_lost)
+    # Another Workload of the same owner may just have made it.
+    shared = not kind.points_at_workload
+    return CreateObject(
+        resource=kind.resource,
+        document=document,
+        field_manager=MULTIKUEUE_MANAGER,
+        may_exist=shared,
+        cluster=cluster,
+    )
+
+
+def _kept_in_step(group: RemoteGroup, cluster: str, local: Document, remote: Document, now: datetime) -> JobSync:
+    kind = group.owner.kind
+    assert kind is not None
     intents: list[HubIntent] = []
     wanted = kind.remote_patch(local, remote, group.key.name, group.policy.jobs)
     if kind.is_suspended(remote) and worker_fencing.term_of(remote) and group.terms.get(cluster):

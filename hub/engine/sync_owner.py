@@ -9,9 +9,12 @@ from worker_agent.api import names
 from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.meta import Key, OwnerReference
+from worker_agent.api.resource_type import PODS
 from worker_agent.api.workload import Workload
+from worker_agent.jobs.pod_group import PodGroup
 
 NOWHERE: Final = Key("", "")
+GROUP: Final = PodGroup()
 
 KindTable = Mapping[str, JobKind]
 """Job kinds by ``<group>/<version>, Kind=<Kind>``, the text that messages print too."""
@@ -48,7 +51,15 @@ def find(workload: Workload, kinds: KindTable) -> Owner:
     if reference is None:
         return Owner()
     gvk = gvk_text(reference.api_version, reference.kind)
-    return Owner(kinds.get(gvk), gvk, Key(namespace, reference.name), reference.uid)
+    kind = kinds.get(gvk)
+    if kind is not None and kind.resource == PODS and _is_of_group(workload):
+        # Its pods bear the Workload's name as that of their group.
+        return Owner(GROUP, gvk, workload.metadata.key, reference.uid)
+    return Owner(kind, gvk, Key(namespace, reference.name), reference.uid)
+
+
+def _is_of_group(workload: Workload) -> bool:
+    return workload.metadata.annotation(names.IS_GROUP_WORKLOAD_ANNOTATION) == "true"
 
 
 def _reference(workload: Workload) -> OwnerReference | None:
@@ -61,8 +72,8 @@ def _uid(workload: Workload, gvk: str) -> str:
     return next((owner.uid for owner in owners if gvk_text(owner.api_version, owner.kind) == gvk), "")
 
 
-def is_read(kind: JobKind) -> bool:
-    """Kinds without a managedBy field count as managed unseen; their local objects are not even read."""
+def is_judged(kind: JobKind) -> bool:
+    """Whether the job itself says who runs it; kinds without a managedBy field count as managed."""
     return bool(kind.managed_by_path)
 
 

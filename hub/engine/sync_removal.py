@@ -15,10 +15,11 @@ def on_cluster(group: RemoteGroup, cluster: str, remote: Remote) -> list[HubInte
     """What removes our job and copy from one cluster; objects that are not ours stay."""
     intents: list[HubIntent] = []
     kind = group.owner.kind
-    job = remote.job
-    if kind is not None and job is not None and remote_objects.is_ours(job, group.policy.origin):
-        uid = job["metadata"].get("uid", "")
-        intents.append(DeleteObject(resource=kind.resource, key=remote_objects.key_of(job), uid=uid, cluster=cluster))
+    if kind is not None and remote.job is not None and not _is_shared(group, cluster):
+        for member in kind.members(remote.job):
+            if remote_objects.is_ours(member, group.policy.origin):
+                key, uid = remote_objects.key_of(member), member["metadata"].get("uid", "")
+                intents.append(DeleteObject(resource=kind.resource, key=key, uid=uid, cluster=cluster))
     if remote.copy is None:
         return intents
     metadata = remote.copy.view.metadata
@@ -27,6 +28,12 @@ def on_cluster(group: RemoteGroup, cluster: str, remote: Remote) -> list[HubInte
         intents.append(RemoveFinalizer(resource=WORKLOADS, key=group.key, finalizer=finalizer, cluster=cluster))
     intents.append(DeleteObject(resource=WORKLOADS, key=group.key, uid=metadata.uid, cluster=cluster))
     return intents
+
+
+def _is_shared(group: RemoteGroup, cluster: str) -> bool:
+    """Another Workload of the same owner runs by the object there: the last to leave removes it."""
+    members = group.components.members if group.components is not None else ()
+    return any(member.key != group.key and member.cluster_name == cluster for member in members)
 
 
 def each_cluster(group: RemoteGroup) -> list[HubIntent]:

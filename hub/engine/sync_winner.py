@@ -91,16 +91,16 @@ def forget_pods(group: RemoteGroup) -> list[HubIntent]:
     kind, job = group.owner.kind, group.job
     if kind is None or job is None or not kind.is_active(job):
         return []
-    after = {**job, "status": kind.idle_status(job)}
     return [
         PatchObject(
             resource=kind.resource,
-            before=job,
-            after=after,
+            before=member,
+            after={**member, "status": kind.idle_status(member)},
             field_manager=MULTIKUEUE_MANAGER,
             subresource="status",
             strict=False,
         )
+        for member in kind.members(job)
     ]
 
 

@@ -176,6 +176,10 @@ class JobKind:
     """Its pods are queued, it is not itself suspended; webhooks look at every write."""
     reconciled: ClassVar[bool] = True
     """Has Workloads of its own."""
+    forwards_changes: ClassVar[bool] = False
+    """Some of what its user changes while it runs elsewhere is carried there: ``remote_patch`` says what."""
+    points_at_workload: ClassVar[bool] = True
+    """Its remote copy names the Workload to adopt; else the worker finds it by the name it would give."""
     companion_resources: ClassVar[tuple[ResourceType, ...]] = ()
     """The kinds of objects that the pod sets follow from beside the job."""
 
@@ -359,6 +363,18 @@ class JobKind:
 
     # MultiKueue
 
+    def members(self, job: Document) -> list[Document]:
+        """The objects that a job consists of on the API server: itself, unless it is composed of several."""
+        return [job]
+
+    def is_sent(self, member: Document) -> bool:
+        """Whether an object that the worker does not have is to be made there."""
+        return True
+
+    def workload_count(self, job: Document) -> int:
+        """How many Workloads the job has; all of them go to one cluster."""
+        return 1
+
     def managed_by(self, job: Document) -> str:
         return str(value_at(job, self.managed_by_path, "")) if self.managed_by_path else ""
 
@@ -379,7 +395,8 @@ class JobKind:
             "metadata": copied,
             "spec": job.get("spec") or {},
         }
-        copy = with_prebuilt(copy, workload, policy)
+        if self.points_at_workload:
+            copy = with_prebuilt(copy, workload, policy)
         return self.with_managed_by(copy, "") if self.managed_by_path else copy
 
     def remote_patch(self, local: Document, remote: Document, workload: str, policy: JobPolicy) -> Document:

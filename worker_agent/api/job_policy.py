@@ -52,6 +52,7 @@ class JobPolicy:
     group_owner_checked: bool = True
     fast_quota_release: bool = False
     custom_metric_labels: bool = False
+    remote_spec_sync: bool = True
 
     @classmethod
     def from_gates(cls, gates: Mapping[str, bool], **settings: Any) -> Self:
@@ -80,6 +81,7 @@ _GATES: Final = {
     "ray_updates_of_queued": "ValidateRayAndSparkJobUpdates",
     "defer_ray_service_end": "DeferRayServiceFinalizationForRedisCleanup",
     "custom_metric_labels": "CustomMetricLabels",
+    "remote_spec_sync": "MultiKueueRemoteSpecSync",
     "immutable_group_size": "LWSImmutableGroupSize",
     "group_owner_checked": "PodIntegrationValidateGroupOwner",
     "fast_quota_release": "FastQuotaReleaseInPodIntegration",

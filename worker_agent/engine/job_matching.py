@@ -12,6 +12,9 @@ from worker_agent.api.topology_request import parse_int32
 from worker_agent.engine import job_pod_sets, workload_status
 
 _QUANTITY_MAPS: Final = frozenset({"requests", "limits"})
+_UNSAID: Final = (None, "")
+_PORT_PROTOCOL: Final = ("protocol", "TCP")
+"""The one default with a meaning that API servers write into containers: those of other projects' kinds may not."""
 
 
 def max_execution_seconds(job: Document) -> int | None:
@@ -75,16 +78,16 @@ def _same_pod_set(ours: Document, theirs: Document, ignore_tolerations: bool) ->
 
 
 def normal(value: Any, *, quantities: bool = False) -> Any:
-    """``value`` without what means nothing (nulls, empty maps and lists), quantities as their exact value.
+    """``value`` without what means nothing (nulls, empty maps, lists and texts), quantities as their exact value.
 
-    So that the forms one object takes on its way through API servers compare equal.
+    So that the forms one object takes on its way through API servers compare equal, with their defaults and without.
     """
     if isinstance(value, dict):
         kept = (
             (name, _quantity(inner) if quantities else normal(inner, quantities=name in _QUANTITY_MAPS))
             for name, inner in value.items()
         )
-        return {name: inner for name, inner in kept if inner is not None} or None
+        return {name: inner for name, inner in kept if inner not in _UNSAID and (name, inner) != _PORT_PROTOCOL} or None
     if isinstance(value, list):
         return [normal(inner) for inner in value] or None
     return value

@@ -26,6 +26,7 @@ class LeaderWorkerSet(ServingKind):
     resource = LEADER_WORKER_SETS
     parent = "leaderworkerset.x-k8s.io/leaderworkerset"
     topology_groups = True
+    points_at_workload = False
 
     def templates(self, job: Document) -> list[TemplateAt]:
         """The pod sets of one group."""
@@ -37,6 +38,9 @@ class LeaderWorkerSet(ServingKind):
     def workload_names(self, job: Document, policy: JobPolicy) -> Iterable[str]:
         groups = max(get(job, "spec.replicas", 1), get(job, "status.replicas", 0))
         return [workload_name_of(job, index, policy) for index in range(groups)]
+
+    def workload_count(self, job: Document) -> int:
+        return int(get(job, "spec.replicas", 1))
 
     def suspend(self, job: Document) -> Document:
         labels = queue_labels(job)

@@ -1,11 +1,22 @@
 """v1 Pod, queued by itself (spec/jobs 9.10)."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 
 from worker_agent.api import names, pod_set_info, topology_request
 from worker_agent.api.document import Document, get, put
-from worker_agent.api.job_kind import NO_CAUSE, Cause, Finish, JobKind, JobPodSet, Stop, StopStep, TemplateAt
+from worker_agent.api.job_kind import (
+    NO_CAUSE,
+    Cause,
+    Finish,
+    JobKind,
+    JobPodSet,
+    StatusBack,
+    Stop,
+    StopStep,
+    TemplateAt,
+)
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.pod_set_info import PodSetInfo
 from worker_agent.api.resource_type import PODS
@@ -69,6 +80,34 @@ class Pod(JobKind):
 
     def finalize(self, job: Document) -> Document:
         return pod_facts.finalized(job)
+
+    def is_sent(self, member: Document) -> bool:
+        """A pod that has ended, or is about to, is not run once more."""
+        return not pod_facts.is_deleting(member) and not pod_facts.is_terminated(member)
+
+    def status_back(self, local: Document, remote: Document, now: datetime) -> StatusBack:
+        """The held pod keeps its own word on scheduling until the other has a node: none shall be bought for it here."""
+        if pod_facts.is_deleting(local):
+            return StatusBack(None)
+        status = dict(remote.get("status") or {})
+        if pod_facts.is_gated(local) and not pod_facts.is_scheduled(remote):
+            status["conditions"] = _with_own_scheduling(status, local)
+        return StatusBack(None if status == (local.get("status") or {}) else status)
+
+    def idle_status(self, job: Document) -> Document:
+        """As a held pod that has never run."""
+        status = job.get("status") or {}
+        held = {"type": pod_facts.SCHEDULED, "status": "False", "reason": "SchedulingGated"}
+        kept = {name: status[name] for name in ("qosClass",) if name in status}
+        return {**kept, "phase": "Pending", "conditions": [held]}
+
+
+def _with_own_scheduling(status: Document, local: Document) -> list[Document]:
+    def own(document: Document, wanted: bool) -> list[Document]:
+        listed = document.get("conditions") or []
+        return [each for each in listed if (each.get("type") == pod_facts.SCHEDULED) is wanted]
+
+    return [*own(status, False), *own(local.get("status") or {}, True)]
 
 
 def started(pod: Document, info: PodSetInfo, policy: JobPolicy) -> Document:

@@ -14,6 +14,7 @@ GROUP_ANNOTATION: Final = f"metadata.annotations[{names.POD_GROUP_NAME_LABEL}]"
 GATE: Final = {"name": names.ADMISSION_SCHEDULING_GATE}
 TOPOLOGY_GATE: Final = {"name": names.TOPOLOGY_SCHEDULING_GATE}
 GATES: Final = ("spec", "schedulingGates")
+SCHEDULED: Final = "PodScheduled"
 
 
 def label(pod: Document, name: str) -> str:
@@ -76,6 +77,11 @@ def seconds_left(pod: Document, policy: JobPolicy, now: datetime) -> float:
     if grace is None:
         return math.inf
     return max(0.0, (timestamps.parse(deleted) - now).total_seconds() + float(grace))
+
+
+def is_scheduled(pod: Document) -> bool:
+    conditions = get(pod, "status.conditions", [])
+    return any(each.get("type") == SCHEDULED and each.get("status") == "True" for each in conditions)
 
 
 def is_ready(pod: Document) -> bool:

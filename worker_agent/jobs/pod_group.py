@@ -132,6 +132,9 @@ class PodGroup(Pod):
         left = [pod for pod in changed if pod is not None]
         return compose(left) if left else None
 
+    def members(self, job: Document) -> list[Document]:
+        return members(job)
+
     def finalize(self, job: Document) -> Document:
         return {**job, _MEMBERS: [pod_facts.finalized(pod) for pod in members(job)]}
 

@@ -3,12 +3,13 @@
 from typing import ClassVar, Final
 
 from worker_agent.api import names
-from worker_agent.api.document import Document, Path, at, get
-from worker_agent.api.job_kind import Finish, JobKind, TemplateAt
+from worker_agent.api.document import Document, Path, at, get, put
+from worker_agent.api.job_kind import Finish, JobKind, TemplateAt, prebuilt_name, with_prebuilt
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.resource_type import RAY_CLUSTERS
 from worker_agent.jobs.container_requests import at_least, with_container
 
+GROUPS: Final = ("spec", "workerGroupSpecs")
 AUTOSCALER: Final[Document] = {"cpu": "500m", "memory": "512Mi"}
 REDIS_CLEANUP: Final = {"cpu": "200m", "memory": "256Mi"}
 """What Ray's clean-up of Redis needs: it runs in a pod shaped like the head."""
@@ -68,6 +69,33 @@ class RayCluster(RayKind):
     def finished(self, job: Document) -> Finish | None:
         """A cluster runs until it is deleted."""
         return None
+
+    def remote_patch(self, local: Document, remote: Document, workload: str, policy: JobPolicy) -> Document:
+        """An elastic cluster's sizes, and the slice that grants them.
+
+        Growth is left alone while another slice than the one of the present size is looked at: that view is old.
+        """
+        if not self.is_elastic(local, policy):
+            return remote
+        wanted, present = _sizes(local), _sizes(remote)
+        if wanted == present and prebuilt_name(remote, policy) == workload:
+            return remote
+        grows = any(present.get(name, 0) < count for name, count in wanted.items())
+        if grows and workload != self.workload_name(local, policy):
+            return remote
+        groups = {group["groupName"]: group for group in at(local, GROUPS, [])}
+        resized = [_like(group, groups.get(group["groupName"], group)) for group in at(remote, GROUPS, [])]
+        return with_prebuilt(put(remote, GROUPS, resized), workload, policy)
+
+
+def _sizes(cluster: Document) -> dict[str, int]:
+    return {group["groupName"]: worker_count(group) for group in at(cluster, GROUPS, [])}
+
+
+def _like(group: Document, local: Document) -> Document:
+    """The group with the size of the one here."""
+    sizes = {name: local[name] for name in ("replicas", "numOfHosts") if local.get(name) is not None}
+    return {**group, **sizes}
 
 
 def size_suffix(kind: JobKind, job: Document, policy: JobPolicy) -> str:

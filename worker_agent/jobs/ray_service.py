@@ -1,10 +1,14 @@
 """ray.io/v1 RayService: a cluster that serves until it is deleted (spec/jobs 9.8)."""
 
-from worker_agent.api.document import Document, at, get
+from typing import Final
+
+from worker_agent.api.document import Document, at, get, put
 from worker_agent.api.job_kind import Finish
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.resource_type import RAY_SERVICES
 from worker_agent.jobs.ray_cluster import RayKind, size_suffix, tolerates_head_failure
+
+SERVED: Final = "spec.serveConfigV2"
 
 
 class RayService(RayKind):
@@ -13,6 +17,7 @@ class RayService(RayKind):
     suspend_path = "spec.rayClusterConfig.suspend"
     cluster_path = ("spec", "rayClusterConfig")
     shown_cluster = "spec.rayClusterSpec"
+    forwards_changes = True
     pod_counts = ("conditions", "numServeEndpoints")
 
     def skips(self, job: Document, policy: JobPolicy) -> bool:
@@ -22,6 +27,14 @@ class RayService(RayKind):
 
     def name_suffix(self, job: Document, policy: JobPolicy) -> str:
         return size_suffix(self, job, policy)
+
+    def remote_patch(self, local: Document, remote: Document, workload: str, policy: JobPolicy) -> Document:
+        """What is served may change while the service runs; what it runs on may not."""
+        wanted = get(local, SERVED, None)
+        if not policy.remote_spec_sync or wanted == get(remote, SERVED, None):
+            return remote
+        document: Document = put(remote, tuple(SERVED.split(".")), wanted)
+        return document
 
     def is_active(self, job: Document) -> bool:
         conditions = get(job, "status.conditions", [])

@@ -4,11 +4,12 @@ Such an object is not suspended: its webhook marks the pods it will make, and th
 """
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import ClassVar, Final
 
 from worker_agent.api import names
 from worker_agent.api.document import Document, Path, at, get, put
-from worker_agent.api.job_kind import Finish, JobKind, queue_name
+from worker_agent.api.job_kind import Finish, JobKind, StatusBack, queue_name
 from worker_agent.api.job_policy import JobPolicy
 
 PARENT: Final = names.POD_SUSPENDING_PARENT_ANNOTATION
@@ -37,6 +38,19 @@ class ServingKind(JobKind):
 
     def finished(self, job: Document) -> Finish | None:
         return None
+
+    def remote_copy(self, job: Document, workload: str, origin: str, policy: JobPolicy) -> Document:
+        """With the UID that the names of its Workloads hang on."""
+        copy = super().remote_copy(job, workload, origin, policy)
+        path = ("metadata", "annotations", names.MULTIKUEUE_ORIGIN_UID_ANNOTATION)
+        return put(copy, path, job["metadata"].get("uid", ""))  # type: ignore[no-any-return]
+
+    def status_back(self, local: Document, remote: Document, now: datetime) -> StatusBack:
+        """Never: the controller here would write its own at once."""
+        return StatusBack(None)
+
+    def idle_status(self, job: Document) -> Document:
+        return job.get("status") or {}
 
 
 def marked(job: Document, template: Path, labels: Mapping[str, str], annotations: Mapping[str, str]) -> Document:

@@ -2,6 +2,8 @@
 
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,8 @@ from worker_agent.jobs import KINDS
 
 EXAMPLES = Path(__file__).parents[3].parent / "shared/reference/kueue-examples"
 PATIENCE_SECONDS = 60
+BESIDE = ("service/", "configmap/")
+"""What an example brings along that is no job."""
 
 pytestmark = pytest.mark.skipif(not EXAMPLES.exists(), reason="Kueue's published examples are not beside this checkout")
 
@@ -77,9 +81,14 @@ def queues() -> list[Document]:
     ]
 
 
-def created(kubectl: Kubectl, example: str) -> list[str]:
-    """The objects of the example as ``kind.group/name``."""
-    return kubectl("create", "-f", str(EXAMPLES / example), "-n", "default", "-o", "name").split()
+@contextmanager
+def made(kubectl: Kubectl, example: str) -> Iterator[list[str]]:
+    """The jobs of the example as ``kind.group/name``; all its objects are gone afterwards."""
+    names = kubectl("create", "-f", str(EXAMPLES / example), "-n", "default", "-o", "name").split()
+    try:
+        yield [name for name in names if not name.startswith(BESIDE)]
+    finally:
+        kubectl("delete", *names, "-n", "default", "--timeout=30s")
 
 
 def looked_at(kubectl: Kubectl, name: str) -> Document:
@@ -94,9 +103,8 @@ def until(kubectl: Kubectl, name: str, holds) -> Document:
         if holds(document):
             return document
         if time.monotonic() > deadline:
-            told = kubectl("get", "workloads,events", "-n", "default", "-o", "wide")
-            raise AssertionError(f"{json.dumps(document.get('status'))}\n{told}")
-        time.sleep(0.5)
+            raise AssertionError(f"{name}: {json.dumps(document.get('status'))}")
+        time.sleep(0.2)
 
 
 def kind_of(document: Document):
@@ -119,16 +127,13 @@ def is_served(document: Document) -> bool:
 
 @pytest.mark.parametrize("example", ENDING)
 def test_example_is_queued_runs_and_ends(kubectl, example):
-    for name in created(kubectl, example):
-        until(kubectl, name, ended_well)
+    with made(kubectl, example) as names:
+        for name in names:
+            until(kubectl, name, ended_well)
 
 
 @pytest.mark.parametrize("example", SERVING)
 def test_example_is_queued_and_serves(kubectl, example):
-    names = [name for name in created(kubectl, example) if not name.startswith(("service/", "configmap/"))]
-    try:
+    with made(kubectl, example) as names:
         for name in names:
             until(kubectl, name, is_served)
-    finally:
-        for name in names:
-            kubectl("delete", name, "-n", "default")
