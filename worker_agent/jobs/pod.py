@@ -86,7 +86,7 @@ class Pod(JobKind):
         return not pod_facts.is_deleting(member) and not pod_facts.is_terminated(member)
 
     def status_back(self, local: Document, remote: Document, now: datetime) -> StatusBack:
-        """The held pod keeps its own word on scheduling until the other has a node: none shall be bought for it here."""
+        """The held pod keeps its own word on scheduling until the other has a node: none is bought here."""
         if pod_facts.is_deleting(local):
             return StatusBack(None)
         status = dict(remote.get("status") or {})
