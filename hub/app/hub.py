@@ -124,6 +124,7 @@ class Hub:
         self.sync.use(self.applier, agent.look_at_job, agent.configuration.rules.observability)
         agent.tells = self.objects.tells
         agent.elsewhere = self.sync.may_still_run
+        agent.kinds.on_followed = self.sync.follow
         turns = TurnMaker(self.objects, self.sync, table, configuration.sync, clock)
         dispatch = DispatchSettings(configuration.round_timeout)
         self.dispatch = DispatchLoop(turns, self.evaluator, self.applier, dispatch, self.metrics, clock)

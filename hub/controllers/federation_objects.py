@@ -16,6 +16,8 @@ from worker_agent.api.meta import Key
 from worker_agent.api.multikueue import MultiKueueCluster, MultiKueueConfig
 from worker_agent.api.workload import Workload
 from worker_agent.controllers import pod_groups
+from worker_agent.controllers.ancestors import owner_value
+from worker_agent.controllers.job_controller import OWNER_INDEX
 from worker_agent.controllers.known_objects import KnownObjects
 from worker_agent.engine.intents import RecordEvent
 from worker_agent.kube.informer import Informer
@@ -104,6 +106,12 @@ class FederationObjects:
 
     def workloads_with_check(self, name: str) -> list[Key]:
         return [workload.metadata.key for workload in self.workloads.by_index(CHECK_INDEX, name)]
+
+    def workloads_of(self, job: Document) -> list[Key]:
+        """The Workloads that the job controls."""
+        metadata = job["metadata"]
+        owner = owner_value(metadata.get("namespace", ""), job["apiVersion"], job["kind"], metadata["name"])
+        return [workload.metadata.key for workload in self.workloads.by_index(OWNER_INDEX, owner)]
 
     def multikueue_checks(self) -> list[AdmissionCheck]:
         return [check for check in self.checks.values() if group_loading.is_multikueue(check)]

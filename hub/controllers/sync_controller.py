@@ -19,6 +19,7 @@ from hub.engine.sync_owner import KindTable
 from worker_agent.api import names
 from worker_agent.api.admission_check import AdmissionCheck
 from worker_agent.api.document import Document
+from worker_agent.api.job_kind import JobKind
 from worker_agent.api.meta import Key
 from worker_agent.api.multikueue import MultiKueueConfig
 from worker_agent.api.workload import Workload
@@ -111,6 +112,18 @@ class SyncController:
             # Its copies are still to be removed; after a restart the collection of orphans does that.
             self._deleted[event.key] = document_of(event.old)
             self.controller.enqueue(event.key)
+
+    def follow(self, kind: JobKind) -> None:
+        """Jobs of the kind are followed here from now on; what their users change may have to be carried on."""
+        if kind.forwards_changes:
+            self._objects.known.informer(kind.resource).add_handler(self._job_changed)
+
+    def _job_changed(self, event: Event[Document]) -> None:
+        if event.old is None or event.new is None:
+            return
+        if event.old["metadata"].get("generation") != event.new["metadata"].get("generation"):
+            for key in self._objects.workloads_of(event.new):
+                self.enqueue(key)
 
     def _check_changed(self, event: Event[AdmissionCheck]) -> None:
         old, new = event.old, event.new

@@ -234,9 +234,9 @@ class Agent:
             partial(job_surroundings.has_multikueue_check, self.known),
             agent_metrics.creation_latency(self.metrics, configuration),
         )
-        self._kinds = KindWork(self.client, world, self.followed_kinds)
+        self.kinds = KindWork(self.client, world, self.followed_kinds)
         for kind in kinds.values():
-            self.add(self._kinds.of(kind, self.applier(f"{kind.framework}-kueue-controller")))
+            self.add(self.kinds.of(kind, self.applier(f"{kind.framework}-kueue-controller")))
         self.add(self.engine.run)
         self.webhooks: WebhookService | None = None
         if self.surroundings.webhooks:
@@ -251,7 +251,7 @@ class Agent:
 
     def look_at_job(self, workload: Workload) -> None:
         """What ``elsewhere`` says of this Workload may have changed."""
-        self._kinds.look_at(workload)
+        self.kinds.look_at(workload)
 
     async def _publish_capacity(self, applier: Applier) -> None:
         await kinds_served.until_served(self.client, CLUSTER_CAPACITIES, self.clock)

@@ -47,6 +47,8 @@ class KindWork:
         self._world = world
         self._followed_kinds = followed_kinds
         self._controllers: list[_Controller] = []
+        self.on_followed: Callable[[JobKind], None] = lambda kind: None
+        """Told of each kind from the moment the objects of it are followed."""
 
     def look_at(self, workload: Workload) -> None:
         """Something outside this cluster matters to the Workload's job."""
@@ -59,6 +61,7 @@ class KindWork:
         async def work() -> None:
             sources = await self._follow(kind)
             self._followed_kinds[kind.resource.api_version, kind.resource.kind] = kind.resource
+            self.on_followed(kind)
             controllers = self._made(kind, applier)
             self._controllers.extend(controllers)
             async with asyncio.TaskGroup() as group:

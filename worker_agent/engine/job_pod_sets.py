@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from worker_agent.api import names, pod_set_info
+from worker_agent.api import names, pod_set_info, written_quantities
 from worker_agent.api.document import Document, at, put
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.job_policy import JobPolicy
@@ -38,7 +38,7 @@ def _collapsed(pod_set: Document) -> Document:
     for containers in ("initContainers", "containers"):
         path = ("template", "spec", containers)
         before = at(pod_set, path, [])
-        after = [_without_duplicate_env(container) for container in before]
+        after = [written_quantities.in_container(_without_duplicate_env(container)) for container in before]
         if after != before:
             pod_set = put(pod_set, path, after)
     return pod_set

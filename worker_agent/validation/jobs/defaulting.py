@@ -1,8 +1,9 @@
 """What the create webhook fills in: queue, priority class, suspension, managedBy (spec/jobs section 3)."""
 
-from worker_agent.api import frameworks, names
+from worker_agent.api import frameworks, names, written_quantities
 from worker_agent.api.document import Document, at, put
 from worker_agent.api.job_kind import JobKind, queue_name
+from worker_agent.api.pod_sets_unknown import PodSetsUnknown
 from worker_agent.engine import job_ancestors
 from worker_agent.validation.jobs.refusal import JobRefused
 from worker_agent.validation.jobs.surroundings import JobSurroundings
@@ -18,7 +19,7 @@ def default_job(kind: JobKind, job: Document, around: JobSurroundings) -> Docume
     job = default_priority_class(_default_queue(job, around), around)
     if should_be_suspended(job, around):
         job = job if kind.is_suspended(job) else kind.suspend(job)
-        job = _gate_elastic_pods(kind, job, around)
+        job = _with_amounts_written(kind, _gate_elastic_pods(kind, job, around))
     return kind.own_defaults(_default_manager(kind, job, around), around.policy)
 
 
@@ -68,6 +69,16 @@ def _default_manager(kind: JobKind, job: Document, around: JobSurroundings) -> D
     if kind.managed_by(job) not in ("", kind.native_manager) or not around.is_dispatched(queue_name(job)):
         return job
     return kind.with_managed_by(job, names.MULTIKUEUE_CONTROLLER)
+
+
+def _with_amounts_written(kind: JobKind, job: Document) -> Document:
+    try:
+        spots = kind.templates(job)
+    except (PodSetsUnknown, TypeError, AttributeError, KeyError, ValueError):
+        return job  # validation says what is wrong
+    for spot in spots:
+        job = job if spot.rendered is not None else written_quantities.in_template(job, spot.path)
+    return job
 
 
 def _gate_elastic_pods(kind: JobKind, job: Document, around: JobSurroundings) -> Document:
