@@ -104,7 +104,7 @@ class PodSetResult:
 class Assignment:
     """The result of one attempt. ``mode`` may be lowered or raised by placement and by the cycle."""
 
-    __slots__ = ("asks", "borrowing", "mode", "pod_sets", "scan", "usage")
+    __slots__ = ("asks", "borrowing", "mode", "placed_at", "pod_sets", "scan", "usage")
 
     def __init__(self, pod_sets: list[PodSetResult], usage: Amounts, borrowing: int, scan: ScanState) -> None:
         self.pod_sets = pod_sets
@@ -114,6 +114,8 @@ class Assignment:
         self.scan = scan
         self.asks: Mapping[str, Sequence[PodSetAsk]] = {}
         """What it asks of topologies, by flavor."""
+        self.placed_at = -1
+        """The journal's version on which all its places were found, beside what runs; -1: not known."""
         self.mode: Mode = min((pod_set.mode for pod_set in pod_sets), default=Mode.NO_FIT)
 
     @property

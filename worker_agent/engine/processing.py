@@ -4,7 +4,16 @@ from collections.abc import Iterable
 
 from worker_agent.api import names
 from worker_agent.api.meta import Key
-from worker_agent.engine import admission, conditions, nomination, quota, resources, slice_replacement, variants
+from worker_agent.engine import (
+    admission,
+    conditions,
+    nomination,
+    quota,
+    renomination,
+    resources,
+    slice_replacement,
+    variants,
+)
 from worker_agent.engine.assignment import Assignment
 from worker_agent.engine.claims import Claims
 from worker_agent.engine.cluster_queue import ClusterQueueRow
@@ -126,11 +135,17 @@ class Processing:
         """Quota would do, but another entry took the nodes."""
         if not self._policy.recompute_topology or not _takes_places(assignment):
             return False
+        gone = self._claims.beside(queue, entry.targets, everywhere=True)
+        if not gone:
+            return self._lacks_nodes_only(entry, queue, assignment)
         with self._state.trial():
-            self._remove(self._claims.beside(queue, entry.targets, everywhere=True))
-            return quota.fits(queue.node, assignment.usage) and not self._search.placement.fits(
-                self._preemptor(entry, queue), assignment
-            )
+            self._remove(gone)
+            return self._lacks_nodes_only(entry, queue, assignment)
+
+    def _lacks_nodes_only(self, entry: Entry, queue: ClusterQueueRow, assignment: Assignment) -> bool:
+        return quota.fits(queue.node, assignment.usage) and not self._search.placement.fits(
+            self._preemptor(entry, queue), assignment
+        )
 
     def _may_be_placed(self, queue: ClusterQueueRow) -> bool:
         flavors = self._state.catalog.flavors
@@ -164,7 +179,9 @@ class Processing:
         request = FlavorRequest(
             entry.row, queue, self._state, self._now, self._search.preemption, self._search.placement, self._state.cycle
         )
-        found = nomination.get_assignments(request.restricted_to(assignment))
+        settled = None if entry.targets else renomination.settled(entry.row, queue, assignment, self._state.cycle)
+        restricted = request.restricted_to(assignment)
+        found = nomination.get_assignments(restricted._replace(settled=settled) if settled else restricted)
         nomination.settle(entry, found)
         return found.assignment
 

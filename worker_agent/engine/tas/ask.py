@@ -36,9 +36,16 @@ class PodDemand:
     node_selector: Mapping[str, str] = field(default_factory=dict)
     affinity: NodeAffinity | None = None
 
+    _signature: list[tuple[Any, ...]] = field(default_factory=list, compare=False, repr=False)
+
     @property
     def signature(self) -> tuple[Any, ...]:
         """Equal for demands that every node answers alike."""
+        if not self._signature:
+            self._signature.append(self._signed())
+        return self._signature[0]
+
+    def _signed(self) -> tuple[Any, ...]:
         tolerations = tuple((t.key, t.operator, t.value, t.effect) for t in self.tolerations)
         affinity = b"" if self.affinity is None else msgspec.json.encode(self.affinity)
         return tolerations, tuple(sorted(self.node_selector.items())), affinity

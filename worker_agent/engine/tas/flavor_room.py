@@ -175,7 +175,8 @@ class FlavorRoom:
         places, leaves = self.tree.leaves_of(pods.leaves)
         asked = [(self.resources[r], amount) for r, amount in pods.requests.items() if amount and r in self.resources]
         rows = np.array([row for row, _ in asked], dtype=np.int64)[:, None]
-        counts = np.array([pods.counts[place] for place in places], dtype=np.int64)
+        found = pods.counts if len(places) == len(pods.counts) else [pods.counts[place] for place in places]
+        counts = np.array(found, dtype=np.int64)
         return (rows, leaves), np.array([amount for _, amount in asked], dtype=np.int64)[:, None] * counts
 
     def holds(self, pods: PlacedPods) -> bool:

@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-from worker_agent.api.names import HOSTNAME_LABEL
 from worker_agent.engine.resources import PODS, Requests
 from worker_agent.engine.tas.topology_assignment import TopologyAssignment
 
@@ -26,9 +25,7 @@ class PlacedPods(NamedTuple):
 
 def of(flavor: str, assignment: TopologyAssignment, requests: Requests, pod_set: str = "") -> PlacedPods:
     """``requests``: one pod's, itself counted. A leaf is named by its host, or by all its values."""
-    hostname = assignment.levels[-1] == HOSTNAME_LABEL
-    leaves = tuple(d.values[-1] if hostname else ",".join(d.values) for d in assignment.domains)
-    return PlacedPods(flavor, leaves, tuple(d.pods for d in assignment.domains), requests, pod_set)
+    return PlacedPods(flavor, assignment.leaves, assignment.counts, requests, pod_set)
 
 
 def with_pod(requests: Requests) -> Requests:

@@ -1,21 +1,37 @@
 """TopologyAssignment: how many pods of a pod set run in which domain, in the order of their ranks (spec/tas 11.1)."""
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
 
 from worker_agent.api.document import Document
+from worker_agent.api.names import HOSTNAME_LABEL
 from worker_agent.api.topology_assignment import TopologyAssignment as View
 from worker_agent.engine.tas import encoding
 from worker_agent.engine.tas.encoding import Domain
 
 
-class TopologyAssignment(NamedTuple):
-    """``levels`` are node label keys; each domain has one value per level. Immutable."""
-
+class _Fields(NamedTuple):
     levels: tuple[str, ...]
     domains: tuple[Domain, ...]
+
+
+class TopologyAssignment(_Fields):
+    """``levels`` are node label keys; each domain has one value per level. Immutable."""
+
+    @cached_property
+    def leaves(self) -> tuple[str, ...]:
+        """What each domain's leaf is called: by its host, or by all its values."""
+        if self.levels[-1] == HOSTNAME_LABEL:
+            return tuple([domain.values[-1] for domain in self.domains])
+        return tuple([",".join(domain.values) for domain in self.domains])
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """Pods per domain."""
+        return tuple([domain.pods for domain in self.domains])
 
     @property
     def pods(self) -> int:

@@ -5,7 +5,7 @@ affinity counts for the first placement only.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from worker_agent.api import names
 from worker_agent.api.meta import Key
@@ -28,7 +28,6 @@ from worker_agent.engine.tas.pod_set_asks import READY, Surroundings
 from worker_agent.engine.workload_info import PodSetRow, WorkloadRow
 
 Asks = Mapping[str, Sequence[PodSetAsk]]
-PLAIN: Final = Situation()
 
 
 class TopologyPlacement:
@@ -79,6 +78,8 @@ class TopologyPlacement:
             failed = _failure(outcomes)
             if failed is None:
                 _store(assignment, outcomes)
+                if not (preemptor.row.placed or preemptor.row.reserved_in or replaced):
+                    assignment.placed_at = self._state.journal.version
             else:
                 _lower(_result(assignment, failed), outcomes[failed].reason)
                 assignment.mode = Mode.PREEMPT
@@ -114,6 +115,8 @@ class TopologyPlacement:
             _store(assignment, outcomes)
 
     def fits(self, preemptor: Preemptor, assignment: Assignment) -> bool:
+        if assignment.placed_at == self._state.journal.version:
+            return True
         return self._topology.holds(net_usage(preemptor.row, assignment))
 
     # -- one search ------------------------------------------------------------------------------------------------
@@ -181,7 +184,7 @@ class TopologyPlacement:
         self, room: FlavorRoom, group: Sequence[PodSetAsk], situation: Situation, attempt: Attempt
     ) -> dict[str, Outcome]:
         """Equal asks on an equal state have one answer: heads of one cycle are often alike."""
-        if attempt.assumed or attempt.scored or situation != PLAIN:
+        if attempt.assumed or attempt.scored or situation != workload_facts.PLAIN:
             return driver.place_all(room, group, situation, attempt)
         asked = (self._state.journal.version, room.name, attempt.empty, tuple(one.signature for one in group))
         known = self._answers.get(asked)

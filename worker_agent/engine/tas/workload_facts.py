@@ -1,5 +1,7 @@
 """What a Workload says about where its pods are: admitted places, failed nodes, who owns it (spec/tas 15 and 16)."""
 
+from typing import Final
+
 from worker_agent.api import names
 from worker_agent.api.workload import Workload
 from worker_agent.engine.policy import Policy
@@ -7,6 +9,8 @@ from worker_agent.engine.tas import topology_assignment
 from worker_agent.engine.tas.driver import Situation
 from worker_agent.engine.tas.topology_assignment import TopologyAssignment
 from worker_agent.engine.workload_info import WorkloadRow
+
+PLAIN: Final = Situation()
 
 
 def unhealthy_node(workload: Workload) -> str:
@@ -21,6 +25,9 @@ def places(row: WorkloadRow) -> dict[str, TopologyAssignment]:
 
 
 def situation(workload: Workload, policy: Policy, elastic: bool = False) -> Situation:
+    status, owners = workload.status, workload.metadata.owner_references
+    if not (elastic or owners or status.admission or status.unhealthy_nodes):
+        return PLAIN
     return Situation(
         unhealthy_node=unhealthy_node(workload),
         keeps_assignment=policy.topology.keep_pod_owned and is_pod_owned(workload),
