@@ -47,10 +47,13 @@ def pod_set_rows(row: WorkloadRow, assignment: Assignment) -> list[PodSetRow]:
 
 def checks_satisfied(workload: Workload, queue: ClusterQueueRow, assignment: Assignment) -> bool:
     """Whether the reservation is an admission at once: all required checks are listed, and all listed are Ready."""
-    listed = {check.name for check in workload.status.admission_checks or ()}
     if any(pod_set.delayed == "Pending" and pod_set.topology is None for pod_set in assignment.pod_sets):
         return False
-    return queue.required_checks(assignment.flavors) <= listed and conditions.checks_ready(workload)
+    if queue.checks:
+        listed = {check.name for check in workload.status.admission_checks or ()}
+        if not queue.required_checks(assignment.flavors) <= listed:
+            return False
+    return conditions.checks_ready(workload)
 
 
 def resource_requests(row: WorkloadRow) -> tuple[Document, ...]:

@@ -76,6 +76,7 @@ class ClusterQueueRow:
         "node",
         "reclaim_within_cohort",
         "reservations",
+        "scanned",
         "selector",
         "selector_error",
         "stop_policy",
@@ -105,6 +106,8 @@ class ClusterQueueRow:
         )
         self.by_resource: dict[str, ResourceGroup] = {r: g for g in reversed(self.groups) for r in g.resources}
         self.flavors: tuple[str, ...] = tuple(flavor for group in self.groups for flavor in group.flavors)
+        self.scanned = tuple((group.flavors, group.sorted_resources) for group in self.groups)
+        """What a scan of flavors goes over."""
         self.fungibility: FlavorFungibility = spec.flavor_fungibility or FlavorFungibility()
         self.strict: bool = spec.queueing_strategy == names.STRICT_FIFO
         self.terminating: bool = view.metadata.deletion_timestamp is not None

@@ -11,6 +11,7 @@ from datetime import datetime
 from worker_agent.api import timestamps
 from worker_agent.engine import fair_sharing_tournament, nomination, ordering
 from worker_agent.engine.head import Head
+from worker_agent.engine.known_flavors import KnownFlavors
 from worker_agent.engine.nomination import Entry, Outcome, Search
 from worker_agent.engine.plan import Plan
 from worker_agent.engine.policy import Policy
@@ -37,9 +38,10 @@ def run_cycle(
     state.cycle += 1
     instant = timestamps.micros(now)
     consulted = Search(search or victims.search_of(policy), placement or TopologyPlacement(state))
+    known = KnownFlavors()
     entries = [_entry(head, state) for head in heads]
     for entry in entries:
-        nomination.nominate(entry, state, consulted, state.cycle, instant)
+        nomination.nominate(entry, state, consulted, state.cycle, instant, known)
     processing = Processing(state, policy, consulted, instant)
     with state.trial():
         for entry in in_order([e for e in entries if e.outcome is Outcome.NOMINATED], state, policy):

@@ -41,8 +41,6 @@ class FlavorRequest(NamedTuple):
     nominated: Nominated | None = None
     replaced: Replaced | None = None
     """The slice of an elastic job whose place the workload takes."""
-    settled: Assignment | None = None
-    """Flavors that a scan would choose again: only places are looked for."""
 
     @property
     def policy(self) -> Policy:
@@ -62,12 +60,11 @@ class FlavorRequest(NamedTuple):
 
 def assign(request: FlavorRequest, counts: Sequence[int] | None = None) -> Assignment:
     """Choose flavors for all pod sets, or say what is in the way. ``counts`` replaces the pod counts, by position."""
-    if request.settled is not None and counts is None and request.replaced is None:
-        return _placed(request, request.settled)
     return _Assigner(request, counts).run()
 
 
-def _placed(request: FlavorRequest, assignment: Assignment) -> Assignment:
+def with_places(request: FlavorRequest, assignment: Assignment) -> Assignment:
+    """The assignment, whose flavors are chosen, with places for its pods or in a lower mode."""
     if request.policy.topology_aware and assignment.mode is not modes.Mode.NO_FIT and _may_be_placed(request):
         replaced = request.replaced.row if request.replaced is not None else None
         request.placement.place(request.preemptor, assignment, replaced)
@@ -113,7 +110,7 @@ class _Assigner:
             results = self._assign_groups()
         tried = tuple([{r: choice.tried for r, choice in result.flavors.items()} for result in results])
         scan = ScanState(tried, self.queue.node.generation, self.request.cycle, self.request.row.hash)
-        return _placed(self.request, Assignment(results, self.usage, self.borrowing, scan))
+        return with_places(self.request, Assignment(results, self.usage, self.borrowing, scan))
 
     def _assign_groups(self) -> list[PodSetResult]:
         """Up to the first group that finds no flavors; the results of those that were looked at."""
@@ -140,7 +137,7 @@ class _Assigner:
             result.flavors = {r: FlavorChoice(flavor, modes.Mode.FIT, 0) for r, flavor in pod_set.flavors.items()}
             result.topology, result.delayed = pod_set.topology, pod_set.delayed
         scan = ScanState([{} for _ in row.pod_sets], self.queue.node.generation, self.request.cycle, row.hash)
-        return _placed(self.request, Assignment(self.results, {}, 0, scan))
+        return with_places(self.request, Assignment(self.results, {}, 0, scan))
 
     def _assign_group(self, members: Sequence[int]) -> bool:
         """Pod sets of one group get the same flavors. Returns whether all their resources found one."""

@@ -9,6 +9,7 @@ from worker_agent.engine import admissibility, conditions, flavors, partial_admi
 from worker_agent.engine.assignment import Assignment
 from worker_agent.engine.cluster_queue import ClusterQueueRow
 from worker_agent.engine.flavors import FlavorRequest
+from worker_agent.engine.known_flavors import KnownFlavors
 from worker_agent.engine.modes import Mode
 from worker_agent.engine.partial_admission import Reduction
 from worker_agent.engine.policy import Policy
@@ -85,8 +86,8 @@ class Search(NamedTuple):
     placement: Placement
 
 
-def nominate(entry: Entry, state: QueueState, search: Search, cycle: int, now: int) -> None:
-    """Give the entry its assignment and targets, or the reason why it is not looked at."""
+def nominate(entry: Entry, state: QueueState, search: Search, cycle: int, now: int, known: KnownFlavors) -> None:
+    """Give the entry its assignment and targets, or the reason why it is not looked at. ``known``: of this cycle."""
     row, queue = entry.row, state.cluster_queues.get(entry.queue_name)
     if conditions.refused_by_check(row.workload):
         entry.refuse("The workload has failed admission checks", names.PENDING_EVALUATION)
@@ -104,8 +105,15 @@ def nominate(entry: Entry, state: QueueState, search: Search, cycle: int, now: i
     entry.queue = queue
     scan = current_scan(row, queue, cycle, state.policy)
     request = FlavorRequest(row, queue, state, now, search.preemption, search.placement, cycle, scan)
-    settle(entry, get_assignments(request))
+    settle(entry, _known_assignment(request, known) or get_assignments(request))
+    if entry.assignment is not None and not entry.targets:
+        known.remember(request, entry.assignment)
     entry.outcome = Outcome.NOMINATED
+
+
+def _known_assignment(request: FlavorRequest, known: KnownFlavors) -> Found | None:
+    found = known.like(request)
+    return None if found is None else Found(found, [])
 
 
 def settle(entry: Entry, found: Found) -> None:

@@ -7,9 +7,9 @@ from worker_agent.api.meta import Key
 from worker_agent.engine import (
     admission,
     conditions,
+    known_flavors,
     nomination,
     quota,
-    renomination,
     resources,
     slice_replacement,
     variants,
@@ -19,7 +19,7 @@ from worker_agent.engine.claims import Claims
 from worker_agent.engine.cluster_queue import ClusterQueueRow
 from worker_agent.engine.flavors import FlavorRequest
 from worker_agent.engine.modes import Mode
-from worker_agent.engine.nomination import Entry, Outcome, Search
+from worker_agent.engine.nomination import Entry, Found, Outcome, Search
 from worker_agent.engine.plan import Admit, Evict, Plan, Requeue, SecondPassFailed, Step
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.preemption import issue
@@ -29,7 +29,7 @@ from worker_agent.engine.requeue_reason import RequeueReason
 from worker_agent.engine.resources import Amounts
 from worker_agent.engine.state import ClusterState
 from worker_agent.engine.tas import workload_facts
-from worker_agent.engine.tas.topology_placement import net_usage
+from worker_agent.engine.tas.topology_placement import net_usage, usage
 from worker_agent.engine.workload_info import WorkloadRow
 
 OVERLAP_DEFERRED = (
@@ -179,9 +179,11 @@ class Processing:
         request = FlavorRequest(
             entry.row, queue, self._state, self._now, self._search.preemption, self._search.placement, self._state.cycle
         )
-        settled = None if entry.targets else renomination.settled(entry.row, queue, assignment, self._state.cycle)
-        restricted = request.restricted_to(assignment)
-        found = nomination.get_assignments(restricted._replace(settled=settled) if settled else restricted)
+        again = None if entry.targets else known_flavors.placed_again(request, assignment)
+        if again is not None:
+            found = Found(again, [])
+        else:
+            found = nomination.get_assignments(request.restricted_to(assignment))
         nomination.settle(entry, found)
         return found.assignment
 
@@ -289,7 +291,8 @@ class Processing:
             generation=entry.row.workload.metadata.generation,
         )
         entry.row.scan = entry.scan
-        self._state.assume(entry.row, queue.name, admission.pod_set_rows(entry.row, assignment), admitted)
+        pod_sets = tuple(admission.pod_set_rows(entry.row, assignment))
+        self._state.assume(entry.row, queue.name, (pod_sets, tuple(usage(entry.row, assignment))), admitted)
         return step
 
     def _give_back(self, entry: Entry) -> Requeue:

@@ -6,7 +6,6 @@ everything ready and rebuilds nothing. The cycle works on this state: what it on
 at this border and int microseconds inside.
 """
 
-from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -25,9 +24,12 @@ from worker_agent.engine.head import Head
 from worker_agent.engine.pending import PendingQueue
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.requeue_reason import RequeueReason
+from worker_agent.engine.tas.placed_pods import PlacedPods
 from worker_agent.engine.tas.second_pass import SecondPass
 from worker_agent.engine.workload_info import PodSetRow, WorkloadRow
 
+Assumption = tuple[tuple[PodSetRow, ...], tuple[PlacedPods, ...]]
+"""Pod sets with their flavors and places, and what they take there."""
 _HOLDING = (Phase.RESERVED, Phase.ADMITTED)
 
 
@@ -305,7 +307,7 @@ class ClusterState(DeviceState):
 
     # -- quota -----------------------------------------------------------------------------------------------------
 
-    def assume(self, row: WorkloadRow, queue: str, pod_sets: Sequence[PodSetRow], admitted: bool) -> None:
+    def assume(self, row: WorkloadRow, queue: str, found: Assumption, admitted: bool) -> None:
         """Reserve quota for a head ahead of the write that says so; ``forget`` undoes it.
 
         One that holds quota already keeps the time since when, and its share of usage.
@@ -318,9 +320,8 @@ class ClusterState(DeviceState):
         row.assumed = True
         row.reserved_at = row.reserved_at if again else self._second()
         row.reserved_in = queue
-        row.pod_sets = tuple(pod_sets)
+        row.pod_sets, row.placed = found
         row.usage = workload_info.usage_of(row.pod_sets)
-        row.placed = workload_info.placed_by(row.pod_sets)
         self._know(row)
         self._hold(row)
         if self.usage_book is not None and not again:

@@ -5,7 +5,7 @@ workloads. Searches change ``left`` through the journal of the state, so a trial
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,12 @@ from worker_agent.engine.tas.tree import Ints, Path, TopologyTree
 from worker_agent.engine.trial import Journal
 
 
+Block = tuple[tuple[Ints, Ints], Ints]
+
+MOST_BLOCKS: Final = 256
+"""Places of pods that are remembered by what they take of ``left``."""
+
+
 class NodeFacts(NamedTuple):
     """What placement needs to know of one schedulable node. ``free``: allocatable without pods of others."""
 
@@ -28,6 +34,25 @@ class NodeFacts(NamedTuple):
     labels: Mapping[str, str]
     taints: feasibility.TaintSet
     free: Requests
+
+
+class Shortage(NamedTuple):
+    """A leaf with less than ``wanted`` of a resource."""
+
+    room: "FlavorRoom | None"
+    cells: Cells | None
+    row: int
+    leaf: int
+    wanted: int
+
+    def persists(self) -> bool:
+        """Whether it is certain that it does."""
+        room = self.room
+        return room is not None and room.cells is self.cells and int(room.left[self.row, self.leaf]) < self.wanted
+
+
+ABSENT: Final = Shortage(None, None, 0, 0, 0)
+"""A leaf or a resource that is not there."""
 
 
 class FlavorRoom:
@@ -59,6 +84,8 @@ class FlavorRoom:
         self.cells = Cells(self.free.copy())
         self._orphans: dict[str, dict[str, int]] = {}
         """What pods use on leaves that are not there (now)."""
+        self._blocks: dict[int, tuple[PlacedPods, Block]] = {}
+        """By identity of the pods."""
         self._kinds: HostKinds | None = None
         self._verdicts: dict[Any, Verdict] = {}
         self.version = 0
@@ -130,6 +157,7 @@ class FlavorRoom:
         taken = np.array([used.get(resource, 0) for resource in self.resources], dtype=np.int64)
         self.cells = Cells(np.insert(self.left, leaf, free - taken, axis=1))
         self._verdicts.clear()
+        self._blocks.clear()
         if self._kinds is not None:
             self._kinds.insert(leaf, node.name, node.labels, node.taints)
         return True
@@ -143,6 +171,7 @@ class FlavorRoom:
         self.free = np.delete(self.free, leaf, axis=1)
         self.cells = Cells(np.delete(self.left, leaf, axis=1))
         self._verdicts.clear()
+        self._blocks.clear()
         if self._kinds is not None:
             self._kinds.remove(leaf)
 
@@ -170,8 +199,18 @@ class FlavorRoom:
         block, taken = self._cells_of(pods)
         journal.put(self.cells, block, self.left[block] - sign * taken)
 
-    def _cells_of(self, pods: PlacedPods) -> tuple[tuple[Ints, Ints], Ints]:
-        """(rows and columns of ``left``, amounts)."""
+    def _cells_of(self, pods: PlacedPods) -> Block:
+        """(rows and columns of ``left``, amounts). What a cycle tries it often enters for good."""
+        known = self._blocks.get(id(pods))
+        if known is not None:
+            return known[1]
+        if len(self._blocks) >= MOST_BLOCKS:
+            self._blocks.clear()
+        found = self._located(pods)
+        self._blocks[id(pods)] = (pods, found)
+        return found
+
+    def _located(self, pods: PlacedPods) -> Block:
         places, leaves = self.tree.leaves_of(pods.leaves)
         asked = [(self.resources[r], amount) for r, amount in pods.requests.items() if amount and r in self.resources]
         rows = np.array([row for row, _ in asked], dtype=np.int64)[:, None]
@@ -179,19 +218,24 @@ class FlavorRoom:
         counts = np.array(found, dtype=np.int64)
         return (rows, leaves), np.array([amount for _, amount in asked], dtype=np.int64)[:, None] * counts
 
-    def holds(self, pods: PlacedPods) -> bool:
-        """Whether each leaf exists and has room for its pods, by everything but the number of pods (spec/tas 13.3)."""
+    def shortage(self, pods: PlacedPods) -> Shortage | None:
+        """A leaf that is gone or lacks room for its pods, by everything but their number (spec/tas 13.3); or None."""
         places, leaves = self.tree.leaves_of(pods.leaves)
         if len(places) < len(pods.leaves):
-            return False
+            return ABSENT
         counts = np.array(pods.counts, dtype=np.int64)
         for resource, amount in pods.requests.items():
             if resource == PODS or amount <= 0:
                 continue
             row = self.resources.get(resource)
-            if row is None or bool((self.left[row, leaves] < counts * amount).any()):
-                return False
-        return True
+            if row is None:
+                return ABSENT
+            wanted = counts * amount
+            short = (self.left[row, leaves] < wanted).nonzero()[0]
+            if len(short):
+                first = short[0]
+                return Shortage(self, self.cells, row, int(leaves[first]), int(wanted[first]))
+        return None
 
     def remaining(self, resources: Iterable[str], assumed: Iterable[PlacedPods], empty: bool) -> dict[str, Ints]:
         """Per resource what is left on each leaf beside ``assumed``; ``empty``: as if no placed pod ran."""

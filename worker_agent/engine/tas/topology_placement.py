@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from worker_agent.api import names
-from worker_agent.api.meta import Key
 from worker_agent.engine.assignment import Assignment, PodSetResult
 from worker_agent.engine.assignment import Attempt as Tried
 from worker_agent.engine.cluster_queue import ClusterQueueRow
@@ -19,13 +18,14 @@ from worker_agent.engine.queue_state import QueueState
 from worker_agent.engine.tas import ask, driver, pod_set_asks, workload_facts
 from worker_agent.engine.tas.ask import PodSetAsk
 from worker_agent.engine.tas.driver import Outcome, Situation
-from worker_agent.engine.tas.flavor_room import FlavorRoom
+from worker_agent.engine.tas.flavor_room import FlavorRoom, Shortage
 from worker_agent.engine.tas.known_counts import KnownCounts
 from worker_agent.engine.tas.placed_pods import PlacedPods
 from worker_agent.engine.tas.placement import asks_for_topology, is_explicit
 from worker_agent.engine.tas.placer import Attempt
 from worker_agent.engine.tas.pod_set_asks import READY, Surroundings
-from worker_agent.engine.workload_info import PodSetRow, WorkloadRow
+from worker_agent.engine.tas.topology_assignment import TopologyAssignment
+from worker_agent.engine.workload_info import UNKNOWN_HASH, PodSetRow, WorkloadRow
 
 Asks = Mapping[str, Sequence[PodSetAsk]]
 
@@ -38,7 +38,9 @@ class TopologyPlacement:
         self._scored: set[tuple[str, str, str]] = set()
         self._counts = KnownCounts()
         self._surroundings: dict[tuple[str, bool], Surroundings] = {}
-        self._asked: dict[Key, tuple[tuple[Any, ...], dict[str, list[PodSetAsk]]]] = {}
+        self._asked: dict[Any, tuple[tuple[Any, ...], dict[str, list[PodSetAsk]]]] = {}
+        self._lacking: dict[int, tuple[TopologyAssignment | None, Shortage]] = {}
+        """Places that did not hold, by identity, of workloads that held none before."""
         self._answers: dict[tuple[Any, ...], tuple[dict[str, Outcome], list[PlacedPods]]] = {}
 
     # -- flavors ---------------------------------------------------------------------------------------------------
@@ -117,7 +119,21 @@ class TopologyPlacement:
     def fits(self, preemptor: Preemptor, assignment: Assignment) -> bool:
         if assignment.placed_at == self._state.journal.version:
             return True
-        return self._topology.holds(net_usage(preemptor.row, assignment))
+        if self._still_lacking(assignment):
+            return False
+        lack = self._topology.shortage(net_usage(preemptor.row, assignment))
+        if lack is None:
+            return True
+        if not preemptor.row.placed and len(assignment.pod_sets) == 1 and lack.room is not None:
+            self._lacking[id(assignment.pod_sets[0].topology)] = (assignment.pod_sets[0].topology, lack)
+        return False
+
+    def _still_lacking(self, assignment: Assignment) -> bool:
+        """Heads alike have one place in common until the first of them takes it."""
+        if not self._lacking or len(assignment.pod_sets) != 1:
+            return False
+        known = self._lacking.get(id(assignment.pod_sets[0].topology))
+        return known is not None and known[1].persists()
 
     # -- one search ------------------------------------------------------------------------------------------------
 
@@ -136,19 +152,22 @@ class TopologyPlacement:
         return self._plain_asks(row, assignment, around)
 
     def _plain_asks(self, row: WorkloadRow, assignment: Assignment, around: Surroundings) -> dict[str, list[PodSetAsk]]:
-        """Asked again in the same cycle with the same counts and flavors, a workload asks the same."""
+        """Asked again in the same cycle with the same counts and flavors, a workload asks the same, and one like it."""
         if any(result.topology is not None for result in assignment.pod_sets):
             return pod_set_asks.by_flavor(row, assignment, around, {}, "")
         chosen = tuple(
             (result.error, result.count, *(choice.flavor for choice in result.flavors.values()))
             for result in assignment.pod_sets
         )
-        known = self._asked.get(row.key)
+        alike: Any = row.key
+        if row.hash != UNKNOWN_HASH and not around.queue.checks and not row.workload.status.admission_checks:
+            alike = (row.hash, around.queue.scanned)
+        known = self._asked.get(alike)
         if known is not None and known[0] == chosen:
             return known[1]
         asks = pod_set_asks.by_flavor(row, assignment, around, {}, "")
         if not any(result.error or result.delayed for result in assignment.pod_sets):
-            self._asked[row.key] = (chosen, asks)
+            self._asked[alike] = (chosen, asks)
         return asks
 
     def _around(self, queue: ClusterQueueRow, elastic: bool) -> Surroundings:

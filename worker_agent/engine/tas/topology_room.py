@@ -12,7 +12,7 @@ from worker_agent.engine.catalog import Catalog
 from worker_agent.engine.flavor_row import FlavorRow
 from worker_agent.engine.node_room import NodeRow
 from worker_agent.engine.tas import node_facts
-from worker_agent.engine.tas.flavor_room import FlavorRoom, NodeFacts
+from worker_agent.engine.tas.flavor_room import FlavorRoom, NodeFacts, Shortage
 from worker_agent.engine.tas.placed_pods import PlacedPods
 from worker_agent.engine.trial import Journal
 
@@ -146,10 +146,11 @@ class TopologyRoom:
             if room is not None:
                 room.use(pods, sign, self._journal)
 
-    def holds(self, placed: Iterable[PlacedPods]) -> bool:
-        """Whether all pods find their room; a flavor without nodes of its own is not asked."""
+    def shortage(self, placed: Iterable[PlacedPods]) -> Shortage | None:
+        """What keeps pods from their room, if anything does; a flavor without nodes of its own is not asked."""
         for pods in placed:
             room = self.room(pods.flavor)
-            if room is not None and not room.holds(pods):
-                return False
-        return True
+            found = None if room is None else room.shortage(pods)
+            if found is not None:
+                return found
+        return None
