@@ -180,10 +180,7 @@ class Processing:
             entry.row, queue, self._state, self._now, self._search.preemption, self._search.placement, self._state.cycle
         )
         again = None if entry.targets else known_flavors.placed_again(request, assignment)
-        if again is not None:
-            found = Found(again, [])
-        else:
-            found = nomination.get_assignments(request.restricted_to(assignment))
+        found = Found(again, []) if again is not None else nomination.get_assignments(request.restricted_to(assignment))
         nomination.settle(entry, found)
         return found.assignment
 

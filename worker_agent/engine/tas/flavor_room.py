@@ -20,7 +20,6 @@ from worker_agent.engine.tas.placed_pods import PlacedPods
 from worker_agent.engine.tas.tree import Ints, Path, TopologyTree
 from worker_agent.engine.trial import Journal
 
-
 Block = tuple[tuple[Ints, Ints], Ints]
 
 MOST_BLOCKS: Final = 256
