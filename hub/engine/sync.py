@@ -206,7 +206,7 @@ class _Pass:
 
     def _remote_evicted(self) -> bool:
         found = self.group.first_with(names.EVICTED)
-        if found is None:
+        if found is None or self._is_left_over(found[0]):
             return False
         if self.group.local.is_true(names.EVICTED):
             sync = sync_job.validated(self.group, found[0], self.now)
@@ -234,6 +234,13 @@ class _Pass:
         )
         self.intents.append(self._event(message))
         return True
+
+    def _is_left_over(self, cluster: str) -> bool:
+        """Whether the job runs in its own cluster while ``cluster`` only came back with a copy of an earlier run."""
+        own = self.group.cluster_name
+        chosen = self.group.connected.get(own)
+        runs = chosen is not None and chosen.copy is not None and chosen.copy.is_true(names.ADMITTED)
+        return cluster != own and runs and not (chosen and chosen.copy and chosen.copy.is_true(names.EVICTED))
 
     def _spec_drift(self) -> bool:
         intents, connected = sync_drift.align(self.group)

@@ -48,7 +48,7 @@ def attempt(seed: int) -> Outcome:
         return run(seed)
     except BaseExceptionGroup as failed:
         return Outcome(scripts.write(seed), [f"a program ended: {_innermost(failed)!r}"])
-    except ConnectionError as failed:
+    except (ConnectionError, virtual_loop.Stuck) as failed:
         return Outcome(scripts.write(seed), [f"a program ended: {failed!r}"])
 
 

@@ -1,0 +1,97 @@
+"""Outages that users of multi-cluster queueing have met, on virtual time."""
+
+import asyncio
+
+from tests.faults.model import MANAGER
+from tests.faults.test_fence import federation, places, started
+from tests.faults.world import NAMESPACE, submitted
+from worker_agent.api import names
+from worker_agent.api.document import get as value_at
+from worker_agent.api.meta import Key
+from worker_agent.api.resource_type import JOBS, WORKLOADS
+from worker_agent.kube.client import PatchType
+
+ALL_AT_ONCE = "kueue.x-k8s.io/multikueue-dispatcher-all-at-once"
+
+
+def test_what_was_deleted_during_an_outage_is_removed_after_it():
+    async def story(world):
+        place, _ = await started(world)
+        world.lines[f"hub>{place}"].cut()
+        await asyncio.sleep(5)
+        await world.clients[MANAGER].delete(JOBS, "train", NAMESPACE)
+        await asyncio.sleep(30)
+        assert world.ours(place)
+        world.lines[f"hub>{place}"].heal()
+        await asyncio.sleep(60)
+        assert world.ours(place) == []
+
+    federation(story, keep=True)
+
+
+def test_a_worker_that_comes_back_after_a_failover_loses_its_old_copy():
+    async def story(world):
+        place, other = await started(world)
+        world.lines[f"hub>{place}"].cut()
+        await asyncio.sleep(90)
+        assert places(world) == [other]
+        uid = world.stored(other, "jobs", Key(NAMESPACE, "train"))["metadata"]["uid"]
+        world.lines[f"hub>{place}"].heal()
+        await asyncio.sleep(150)  # the pause between attempts has grown by then
+        assert world.ours(place) == []
+        assert world.stored(other, "jobs", Key(NAMESPACE, "train"))["metadata"]["uid"] == uid
+
+    federation(story, keep=False, dispatcher=ALL_AT_ONCE)
+
+
+def test_a_rejected_check_removes_the_remote_objects_at_once():
+    async def story(world):
+        place, _ = await started(world)
+        workload = world.workload_of("train")
+        checks = [{**value_at(workload, "status.admissionChecks", [])[0], "state": "Rejected", "message": "by test"}]
+        await world.clients[MANAGER].patch(
+            WORKLOADS,
+            workload["metadata"]["name"],
+            NAMESPACE,
+            {"status": {"admissionChecks": checks}},
+            patch_type=PatchType.MERGE,
+            subresource="status",
+        )
+        await asyncio.sleep(15)
+        assert world.ours(place) == []
+        assert value_at(world.workload_of("train"), "spec.active", True) is False
+
+    federation(story, keep=True)
+
+
+def test_another_managers_objects_are_left_alone():
+    async def story(world):
+        foreign = submitted("theirs", cpu=1, seconds=900.0, priority=0)
+        foreign["spec"].pop("managedBy")
+        foreign["metadata"]["labels"] = {names.MULTIKUEUE_ORIGIN_LABEL: "other"}
+        for worker in ("w1", "w2"):
+            await world.clients[worker].create(JOBS, foreign, NAMESPACE)
+        await started(world)
+        await asyncio.sleep(90)
+        assert all(world.stored(worker, "jobs", Key(NAMESPACE, "theirs")) for worker in ("w1", "w2"))
+
+    federation(story, keep=True)
+
+
+def test_no_nomination_begins_before_an_eviction_is_complete():
+    async def story(world):
+        place, other = await started(world)
+        world.lines[f"hub>{place}"].stall()
+        body = {"spec": {"active": False}}
+        name = world.workload_of("train")["metadata"]["name"]
+        await world.clients[MANAGER].patch(WORKLOADS, name, NAMESPACE, body, patch_type=PatchType.MERGE)
+        await world.clients[MANAGER].patch(
+            WORKLOADS, name, NAMESPACE, {"spec": {"active": True}}, patch_type=PatchType.MERGE
+        )
+        await asyncio.sleep(8)
+        assert other not in places(world)
+        world.lines[f"hub>{place}"].heal()
+        await asyncio.sleep(40)
+        assert len(places(world)) == 1
+
+    federation(story, keep=True, dispatcher=ALL_AT_ONCE)
