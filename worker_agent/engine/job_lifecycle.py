@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
-from worker_agent.api import names
+from worker_agent.api import frameworks, names
 from worker_agent.api.document import Document, at
 from worker_agent.api.job_kind import prebuilt_name, queue_name
 from worker_agent.api.resource_type import WORKLOADS
@@ -45,7 +45,7 @@ def decide(view: JobView, now: datetime) -> list[Intent]:
     """What to do about this job now."""
     run = JobPass(view, now)
     for step in STEPS:
-        if step(run):
+        if step(run) or run.gone:
             break
     return run.intents
 
@@ -84,6 +84,7 @@ def _gone(run: JobPass) -> bool:
     if view.job is None:
         run.finalize_workloads(run.candidates())
         return True
+    _let_go_of_namesakes(run)
     if view.kind.skips(view.job, view.policy):
         return True
     if view.job["metadata"].get("deletionTimestamp"):
@@ -92,6 +93,19 @@ def _gone(run: JobPass) -> bool:
             run.finalize_job()
         return True
     return False
+
+
+def _let_go_of_namesakes(run: JobPass) -> None:
+    """A Workload on its way out whose owner was an earlier job of this name has nobody else to finalize it.
+
+    The new job may not be queued at all, or may not be accepted: that must not keep the quota of the old one.
+    """
+    uid = run.job["metadata"].get("uid", "")
+    for workload in run.candidates():
+        owner = frameworks.controller_of(workload) or {}
+        earlier = uid and owner.get("uid") and owner["uid"] != uid
+        if earlier and workload["metadata"].get("deletionTimestamp"):
+            run.drop_finalizer(workload)
 
 
 def _pods_linger(run: JobPass) -> bool:

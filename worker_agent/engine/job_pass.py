@@ -29,15 +29,19 @@ from worker_agent.engine.job_view import JobView
 
 
 class JobPass:
-    """``job`` and the Workloads change as intents are added; ``workload`` is the one that proved to be the job's."""
+    """``job`` and the Workloads change as intents are added; ``workload`` is the one that proved to be the job's.
 
-    __slots__ = ("_job", "_workloads", "intents", "now", "view", "workload_name")
+    A job that an intent makes go (a pod that nothing holds back) stays as it was last; ``gone`` says so.
+    """
+
+    __slots__ = ("_job", "_workloads", "gone", "intents", "now", "view", "workload_name")
 
     def __init__(self, view: JobView, now: datetime) -> None:
         self.view = view
         self.now = now
         self.intents: list[Intent] = []
         self._job = view.job
+        self.gone = False
         known = (*view.workloads, *((view.prebuilt,) if view.prebuilt is not None else ()))
         self._workloads = {workload["metadata"]["name"]: workload for workload in known}
         self.workload_name = ""
@@ -72,14 +76,16 @@ class JobPass:
     def write(self, intent: Write) -> None:
         self.intents.append(intent)
         if intent.resource == self.view.kind.resource and intent.key == self.view.key:
-            self._job = intent_effects.effect(intent, self._job, self.now)
+            left = intent_effects.effect(intent, self._job, self.now)
+            self.gone = left is None
+            self._job = self._job if left is None else left
         elif intent.resource == WORKLOADS:
             changed = intent_effects.effect(intent, self._workloads.pop(intent.key.name, None), self.now)
             if changed is not None:
                 self._workloads[intent.key.name] = changed
 
     def patch_job(self, after: Document, subresource: str = "") -> None:
-        if after != self.job:
+        if after != self.job and not self.gone:
             self.write(
                 PatchObject(resource=self.view.kind.resource, before=self.job, after=after, subresource=subresource)
             )

@@ -85,15 +85,23 @@ async def test_spec_patch_and_status_follow_each_other_without_conflict():
 
 
 async def test_what_another_manager_keeps_is_removed_by_a_patch():
-    kept = {**workload(clusterName="worker1"), "status": {"clusterName": "worker1"}}
+    told = {"clusterName": "worker1", "nominatedClusterNames": ["worker1"]}
+    kept = {**workload(), "status": told}
     kept["metadata"] = {**kept["metadata"], "resourceVersion": "5"}
-    shop = writing(workload(clusterName="worker1"), answer(200, kept), echo("6"))
-    await shop.applier.apply([change(fields={"clusterName": None})])
+    shop = writing(workload(**told), answer(200, kept), echo("6"))
+    change_both = change(fields={"clusterName": None, "nominatedClusterNames": ["worker2"]})
+    await shop.applier.apply([change_both])
     assert [(method, body["status"]) for method, _, body in shop.sent] == [
-        ("PATCH", {}),
+        ("PATCH", {"nominatedClusterNames": ["worker2"]}),
         ("PATCH", {"clusterName": None}),
     ]
     assert shop.sent[1][2]["metadata"] == {"resourceVersion": "5"}
+
+
+async def test_last_field_of_a_status_is_removed_by_a_patch_alone():
+    shop = writing(workload(clusterName="worker1"), echo("2"))
+    await shop.applier.apply([change(fields={"clusterName": None})])
+    assert [(method, body["status"]) for method, _, body in shop.sent] == [("PATCH", {"clusterName": None})]
 
 
 async def test_events_follow_successful_writes():

@@ -9,9 +9,12 @@ from worker_agent.api.selectors import parse_label_query
 from worker_agent.engine import job_lifecycle
 from worker_agent.engine.intents import (
     CreateObject,
+    DeleteObject,
+    PatchObject,
     RemoveFinalizer,
 )
 from worker_agent.engine.job_ancestors import Ancestry
+from worker_agent.jobs.pod import Pod
 
 from .builders import (
     EARLIER,
@@ -74,6 +77,23 @@ def test_orphans_only_lose_their_finalizer_without_the_gate():
 )
 def test_jobs_that_are_not_ours_are_left_alone(seen):
     assert decide(seen) == []
+
+
+@pytest.mark.parametrize("queue", ["", "main-queue"])
+def test_quota_of_an_earlier_job_of_the_same_name_is_not_kept(queue):
+    earlier = put(workload(job()), ("metadata", "deletionTimestamp"), EARLIER)
+    seen = view(job(queue=queue, metadata={"uid": "new"}), earlier)
+    assert [intent.key.name for intent in of_type(decide(seen), RemoveFinalizer)] == [earlier["metadata"]["name"]]
+
+
+def test_pod_that_nothing_holds_is_stopped_once_its_workload_is_gone():
+    pod = {"metadata": {"name": "train", "namespace": "ns", "uid": "u", "labels": {names.MANAGED_LABEL: "true"}}}
+    pod["metadata"]["labels"][names.QUEUE_NAME_LABEL] = "main-queue"
+    running = {**pod, "spec": {"containers": []}, "status": {"phase": "Running"}}
+    policy = JobPolicy(frameworks=frozenset({"pod"}))
+    intents = decide(view(running, policy=policy, kind=Pod()))
+    assert of_type(intents, PatchObject)
+    assert of_type(intents, DeleteObject)
 
 
 def test_all_jobs_are_ours_in_manage_all_mode():
