@@ -115,7 +115,7 @@ def decide(candidates: Candidates, policy: DispatchPolicySpec, now: datetime, pa
         return Decision(candidates.key, "", NO_CLUSTER, order, refused)
     best = usable[0]
     here = next((e for e in usable if e.cluster == candidates.current), None)
-    if here is not None and (best.outlook >= here.outlook or not best.fits):
+    if here is not None and not _worth_moving(here, best, policy.moving_weight):
         best = here
     if best.outlook == Outlook.WAITS_FOR_ROOM and here is None:
         since = candidates.held_since or now
@@ -124,6 +124,17 @@ def decide(candidates: Candidates, policy: DispatchPolicySpec, now: datetime, pa
     chosen = provisioning_race.contenders(best, usable, candidates.nominated, policy.provisioning_clusters)
     chosen_first = (*chosen, *(e for e in order if e not in chosen))
     return Decision(candidates.key, best.cluster, NOMINATED, chosen_first, refused, chosen)
+
+
+def _worth_moving(here: Evaluation, there: Evaluation, weight: int) -> bool:
+    """Whether a workload that waits ``here`` starts at once there, and so many percent less is asked of that queue.
+
+    A copy that cannot start where it is at all is moved whatever the weight.
+    """
+    if not there.fits or there.outlook >= here.outlook:
+        return False
+    waits = here.outlook in (Outlook.FITS_AFTER_PREEMPTION, Outlook.WAITS, Outlook.WAITS_FOR_ROOM)
+    return not waits or weight == 0 or there.load * (100 + weight) <= here.load * 100
 
 
 def may_be_dispatched(local: Sight, check: str) -> bool:

@@ -7,7 +7,7 @@ synchronisation then removes the others' copies, and with them what they asked o
 
 from collections.abc import Collection, Sequence
 
-from hub.engine.evaluation import Evaluation
+from hub.engine.evaluation import Evaluation, Outlook
 
 
 def contenders(
@@ -15,10 +15,12 @@ def contenders(
 ) -> tuple[Evaluation, ...]:
     """The clusters to ask, ``best`` first: it alone where it needs no new nodes, else up to ``most`` that fit so.
 
+    Never more than one where somebody would be preempted: work is lost in one cluster only.
+
     ``usable`` are ranked, best first. Those that were asked already keep their place: their nodes may be on the way.
     """
-    if not (best.provisions and best.fits):
+    if not (best.provisions and best.outlook == Outlook.FITS):
         return (best,)
-    others = [found for found in usable if found is not best and found.provisions and found.fits]
+    others = [found for found in usable if found is not best and found.provisions and found.outlook == Outlook.FITS]
     asked_first = sorted(others, key=lambda found: found.cluster not in nominated)
     return (best, *asked_first[: max(0, most - 1)])

@@ -166,3 +166,27 @@ def test_a_cluster_without_the_data_comes_last():
     near = MultiKueueCluster(metadata=ObjectMeta(name="b", labels={"data": "set-1"}))
     local = Workload(metadata=ObjectMeta(labels={"data": "set-1"}))
     assert asked(cluster("a"), near, policy=policy, local=local).preference == {"a": candidates.DATA_IS_FAR, "b": 0}
+
+
+@pytest.mark.parametrize(("weight", "winner"), [(0, "free"), (50, "free"), (100, "full")])
+def test_a_waiting_workload_moves_only_for_as_much_better_as_the_policy_asks(weight, winner):
+    waits, fits = evaluation("full", Outlook.WAITS, load=1200), evaluation("free", load=700)
+    found = Candidates(KEY, (waits, fits), current="full")
+    policy = DispatchPolicySpec(moving_weight=weight)
+    assert dispatch.decide(found, policy, NOW, PATIENCE).cluster == winner
+
+
+def test_a_copy_that_cannot_start_moves_whatever_the_weight():
+    found = Candidates(KEY, (evaluation("gone", Outlook.IMPOSSIBLE), evaluation("free", load=9000)), current="gone")
+    assert dispatch.decide(found, DispatchPolicySpec(moving_weight=900), NOW, PATIENCE).cluster == "free"
+
+
+def test_victims_are_taken_in_one_cluster_only():
+    found = [
+        evaluation(name, Outlook.FITS_AFTER_PREEMPTION, victims=1, lost_pod_seconds=lost, provisions=True)
+        for name, lost in (("a", 5), ("b", 9))
+    ]
+    decision = dispatch.decide(
+        Candidates(KEY, tuple(found)), DispatchPolicySpec(provisioning_clusters=2), NOW, PATIENCE
+    )
+    assert decision.clusters == ("a",)
