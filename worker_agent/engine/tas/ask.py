@@ -65,6 +65,7 @@ class PodSetAsk:
     previous: TopologyAssignment | None = None
     """Where the pods of the replaced slice of an elastic job run."""
 
+    _with_pod: list[Requests] = field(default_factory=list, compare=False, repr=False)
     _signature: list[tuple[Any, ...]] = field(default_factory=list, compare=False, repr=False)
 
     @property
@@ -91,7 +92,9 @@ class PodSetAsk:
     @property
     def with_pod(self) -> Requests:
         """One pod's requests, itself counted."""
-        return placed_pods.with_pod(self.requests)
+        if not self._with_pod:
+            self._with_pod.append(placed_pods.with_pod(self.requests))
+        return self._with_pod[0]
 
 
 def layers(request: PodSetTopologyRequest) -> list[Layer]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 from worker_agent.engine.tas import counting
-from worker_agent.engine.tas.ask import Placing
+from worker_agent.engine.tas.ask import Placing, PodSetAsk
 from worker_agent.engine.tas.cells import Cells
 from worker_agent.engine.tas.counting import Counts
 from worker_agent.engine.tas.tree import Ints, TopologyTree
@@ -25,10 +25,19 @@ class _Known(NamedTuple):
 class KnownCounts:
     """Treat what it returns as frozen, and done with at the next call."""
 
-    __slots__ = ("_known",)
+    __slots__ = ("_known", "_placings")
 
     def __init__(self) -> None:
         self._known: dict[Hashable, _Known] = {}
+        self._placings: dict[tuple[int, int, str], tuple[PodSetAsk, Placing]] = {}
+
+    def placing(self, ask: PodSetAsk, leaders: int, room: str, resolved: Callable[[], Placing]) -> Placing:
+        """What ``resolved`` says of the ask and the flavor's levels, worked out once."""
+        key = (id(ask), leaders, room)
+        found = self._placings.get(key)
+        if found is None:
+            found = self._placings[key] = (ask, resolved())
+        return found[1]
 
     def current(
         self,

@@ -44,7 +44,7 @@ def place(
 ) -> tuple[TopologyAssignment, TopologyAssignment | None]:
     """Places for workers and leader. ``within``: ID of the domain that a replacement is bound to. Raises Refused."""
     try:
-        placing = resolve(workers, workers.count, 0 if leader is None else 1, room.tree, attempt.rules.mixed_profile)
+        placing = _resolved(room, workers, leader, attempt)
         verdict = room.judge(workers.demand, attempt.scored)
     except AskError as error:
         raise Refused(str(error)) from error
@@ -63,6 +63,15 @@ def place(
     return _assignment(room, share.domains, share.pods), leaders
 
 
+def _resolved(room: FlavorRoom, workers: PodSetAsk, leader: PodSetAsk | None, attempt: Attempt) -> Placing:
+    leaders, mixed = 0 if leader is None else 1, attempt.rules.mixed_profile
+    if attempt.known is None:
+        return resolve(workers, workers.count, leaders, room.tree, mixed)
+    return attempt.known.placing(
+        workers, leaders, room.name, lambda: resolve(workers, workers.count, leaders, room.tree, mixed)
+    )
+
+
 def _search(room: FlavorRoom, counts: Counts, placing: Placing, rules: TopologyRules) -> Share | messages.Failure:
     if rules.balanced and not placing.required and not placing.unconstrained and placing.slices > 0:
         spread = balanced.place(room.tree, counts, placing)
@@ -78,8 +87,11 @@ def _assignment(room: FlavorRoom, leaves: Ints, pods: Ints) -> TopologyAssignmen
     used = np.flatnonzero(pods)
     used = used[np.argsort(leaves[used], kind="stable")]
     tree = room.tree
-    places = zip(tree.assigned_values(leaves[used].tolist()), pods[used].tolist(), strict=True)
-    return TopologyAssignment(tree.assigned_levels(), tuple(map(Domain._make, places)))
+    taken = leaves[used]
+    places = zip(tree.assigned_values(taken.tolist()), pods[used].tolist(), strict=True)
+    found = TopologyAssignment(tree.assigned_levels(), tuple(map(Domain._make, places)))
+    tree.remember(found.leaves, taken)
+    return found
 
 
 class _Counted:

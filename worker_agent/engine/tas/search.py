@@ -17,6 +17,7 @@ FEW: Final = 64
 """Domains that are handed out to one by one."""
 
 _NONE: Final = np.empty(0, dtype=np.int64)
+_NO_LEADER: Final = np.zeros(1, dtype=np.int64)
 
 
 class Share(NamedTuple):
@@ -240,8 +241,10 @@ class Search:
 
     def take_minimum(self, level: int, listed: Ints, need: "Need") -> Share:
         """Hand out pods and leader to the listed domains, in order; nothing at all where they do not suffice."""
-        leader = self._counts.leader[level]
         rest = need.pods // need.unit
+        if len(listed) == 1 and not need.leaders:
+            return Share(listed, np.array([rest * need.unit]), _NO_LEADER) if need.plain[listed[0]] >= rest else NOTHING
+        leader = self._counts.leader[level]
         left = need.leaders
         domains: list[int] = []
         given: list[int] = []

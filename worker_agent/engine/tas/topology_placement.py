@@ -38,7 +38,7 @@ class TopologyPlacement:
         self._scored: set[tuple[str, str, str]] = set()
         self._counts = KnownCounts()
         self._surroundings: dict[tuple[str, bool], Surroundings] = {}
-        self._asked: dict[Any, tuple[tuple[Any, ...], dict[str, list[PodSetAsk]]]] = {}
+        self._asked: dict[Any, tuple[list[Any], dict[str, list[PodSetAsk]]]] = {}
         self._lacking: dict[int, tuple[TopologyAssignment | None, Shortage]] = {}
         """Places that did not hold, by identity, of workloads that held none before."""
         self._answers: dict[tuple[Any, ...], tuple[dict[str, Outcome], list[PlacedPods]]] = {}
@@ -140,35 +140,41 @@ class TopologyPlacement:
     def _asks(
         self, preemptor: Preemptor, assignment: Assignment, replaced: WorkloadRow | None
     ) -> dict[str, list[PodSetAsk]]:
-        row, queue, catalog = preemptor.row, preemptor.queue, self._state.catalog
-        if not any(asks_for_topology(pod_set, queue, catalog.flavors) for pod_set in row.pod_sets):
-            return {}
-        elastic = self._elastic(row)
-        around = self._around(queue, elastic)
-        unhealthy = workload_facts.unhealthy_node(row.workload)
-        if elastic or unhealthy:
-            previous = workload_facts.places(replaced) if elastic and replaced is not None else {}
-            return pod_set_asks.by_flavor(row, assignment, around, previous, unhealthy)
-        return self._plain_asks(row, assignment, around)
-
-    def _plain_asks(self, row: WorkloadRow, assignment: Assignment, around: Surroundings) -> dict[str, list[PodSetAsk]]:
-        """Asked again in the same cycle with the same counts and flavors, a workload asks the same, and one like it."""
-        if any(result.topology is not None for result in assignment.pod_sets):
-            return pod_set_asks.by_flavor(row, assignment, around, {}, "")
-        chosen = tuple(
-            (result.error, result.count, *(choice.flavor for choice in result.flavors.values()))
+        row, queue = preemptor.row, preemptor.queue
+        alike = self._alike(row, queue)
+        if alike is None or any([result.topology is not None for result in assignment.pod_sets]):
+            return self._asks_afresh(row, queue, assignment, replaced)
+        chosen = [
+            (result.error, result.count, [choice.flavor for choice in result.flavors.values()])
             for result in assignment.pod_sets
-        )
-        alike: Any = row.key
-        if row.hash != UNKNOWN_HASH and not around.queue.checks and not row.workload.status.admission_checks:
-            alike = (row.hash, around.queue.scanned)
+        ]
         known = self._asked.get(alike)
         if known is not None and known[0] == chosen:
             return known[1]
-        asks = pod_set_asks.by_flavor(row, assignment, around, {}, "")
+        asks = self._asks_afresh(row, queue, assignment, replaced)
         if not any(result.error or result.delayed for result in assignment.pod_sets):
             self._asked[alike] = (chosen, asks)
         return asks
+
+    def _alike(self, row: WorkloadRow, queue: ClusterQueueRow) -> Any:
+        """Equal for workloads that ask the same once they got the same flavors; None where that is not known."""
+        status = row.workload.status
+        if self._rules.elastic or status.unhealthy_nodes:
+            return None
+        if row.hash == UNKNOWN_HASH or queue.checks or status.admission_checks:
+            return row.key
+        return row.hash, queue.scanned
+
+    def _asks_afresh(
+        self, row: WorkloadRow, queue: ClusterQueueRow, assignment: Assignment, replaced: WorkloadRow | None
+    ) -> dict[str, list[PodSetAsk]]:
+        flavors = self._state.catalog.flavors
+        if not any(asks_for_topology(pod_set, queue, flavors) for pod_set in row.pod_sets):
+            return {}
+        elastic = self._elastic(row)
+        unhealthy = workload_facts.unhealthy_node(row.workload)
+        previous = workload_facts.places(replaced) if elastic and replaced is not None else {}
+        return pod_set_asks.by_flavor(row, assignment, self._around(queue, elastic), previous, unhealthy)
 
     def _around(self, queue: ClusterQueueRow, elastic: bool) -> Surroundings:
         found = self._surroundings.get((queue.name, elastic))

@@ -101,6 +101,8 @@ class TopologyTree:
 
     def children(self, level: int, domains: Sequence[int] | Ints) -> Ints:
         """The domains one level below these, in order."""
+        if len(domains) == 1:
+            return np.arange(self.first_child[level][domains[0]], self.past_child[level][domains[0]])
         found = [
             np.arange(self.first_child[level][d], self.past_child[level][d]) for d in sorted(int(d) for d in domains)
         ]
@@ -136,6 +138,10 @@ class TopologyTree:
     def leaf_named(self, leaf_id: str) -> int | None:
         slot = self._slots.get(leaf_id)
         return None if slot is None else int(self._place[slot])
+
+    def remember(self, ids: Sequence[str], leaves: Ints) -> None:
+        """``leaves`` are called ``ids``: somebody is about to ask for them."""
+        self._asked, self._found = ids, (range(len(ids)), leaves)
 
     def leaves_of(self, ids: Sequence[str]) -> tuple[Any, Ints]:
         """(positions among ``ids``, leaves) of those that exist."""
