@@ -36,7 +36,7 @@ class PodDemand:
     node_selector: Mapping[str, str] = field(default_factory=dict)
     affinity: NodeAffinity | None = None
 
-    _signature: list[tuple[Any, ...]] = field(default_factory=list, compare=False, repr=False)
+    _signature: list[tuple[Any, ...]] = field(default_factory=list, init=False, compare=False, repr=False)
 
     @property
     def signature(self) -> tuple[Any, ...]:
@@ -65,8 +65,8 @@ class PodSetAsk:
     previous: TopologyAssignment | None = None
     """Where the pods of the replaced slice of an elastic job run."""
 
-    _with_pod: list[Requests] = field(default_factory=list, compare=False, repr=False)
-    _signature: list[tuple[Any, ...]] = field(default_factory=list, compare=False, repr=False)
+    _with_pod: list[Requests] = field(default_factory=list, init=False, compare=False, repr=False)
+    _signature: list[tuple[Any, ...]] = field(default_factory=list, init=False, compare=False, repr=False)
 
     @property
     def signature(self) -> tuple[Any, ...]:

@@ -14,13 +14,11 @@ from worker_agent.api.pod import Toleration
 from worker_agent.engine.resources import PODS, Requests
 from worker_agent.engine.tas import feasibility
 from worker_agent.engine.tas.ask import PodDemand
-from worker_agent.engine.tas.cells import Cells
+from worker_agent.engine.tas.cells import Block, Cells
 from worker_agent.engine.tas.feasibility import EVERYWHERE, HostKinds, Verdict
 from worker_agent.engine.tas.placed_pods import PlacedPods
 from worker_agent.engine.tas.tree import Ints, Path, TopologyTree
 from worker_agent.engine.trial import Journal
-
-Block = tuple[tuple[Ints, Ints], Ints]
 
 MOST_BLOCKS: Final = 256
 """Places of pods that are remembered by what they take of ``left``."""
@@ -33,6 +31,10 @@ class NodeFacts(NamedTuple):
     labels: Mapping[str, str]
     taints: feasibility.TaintSet
     free: Requests
+
+
+Located = tuple[Block, Ints]
+"""Cells, and what pods take of them."""
 
 
 class Shortage(NamedTuple):
@@ -83,7 +85,7 @@ class FlavorRoom:
         self.cells = Cells(self.free.copy())
         self._orphans: dict[str, dict[str, int]] = {}
         """What pods use on leaves that are not there (now)."""
-        self._blocks: dict[int, tuple[PlacedPods, Block]] = {}
+        self._blocks: dict[int, tuple[PlacedPods, Located]] = {}
         """By identity of the pods."""
         self._kinds: HostKinds | None = None
         self._verdicts: dict[Any, Verdict] = {}
@@ -136,9 +138,8 @@ class FlavorRoom:
         for resource in old.free.keys() | node.free.keys():
             grown = node.free.get(resource, 0) - old.free.get(resource, 0)
             self.free[self.resources[resource], leaf] += grown
-            row = np.array([self.resources[resource]])
-            block = (row, np.array([leaf]))
-            self.cells[block] = self.left[block] + grown
+            block = self.cells.block(np.array([self.resources[resource]]), np.array([leaf]))
+            self.cells[block] = self.cells[block] + grown
         return True
 
     def _add(self, node: NodeFacts) -> bool:
@@ -179,8 +180,8 @@ class FlavorRoom:
     def count(self, pods: PlacedPods, sign: int) -> None:
         """Count placed pods for good (or with ``sign`` -1 no longer)."""
         block, taken = self._cells_of(pods)
-        self.cells[block] = self.left[block] - sign * taken
-        if len(block[1]) < len(pods.leaves):
+        self.cells[block] = self.cells[block] - sign * taken
+        if len(block.columns) < len(pods.leaves):
             self._count_orphans(pods, sign)
 
     def _count_orphans(self, pods: PlacedPods, sign: int) -> None:
@@ -196,10 +197,10 @@ class FlavorRoom:
     def use(self, pods: PlacedPods, sign: int, journal: Journal) -> None:
         """The same inside a trial."""
         block, taken = self._cells_of(pods)
-        journal.put(self.cells, block, self.left[block] - sign * taken)
+        journal.put(self.cells, block, self.cells[block] - sign * taken)
 
-    def _cells_of(self, pods: PlacedPods) -> Block:
-        """(rows and columns of ``left``, amounts). What a cycle tries it often enters for good."""
+    def _cells_of(self, pods: PlacedPods) -> Located:
+        """What a cycle tries it often enters for good."""
         known = self._blocks.get(id(pods))
         if known is not None:
             return known[1]
@@ -209,13 +210,14 @@ class FlavorRoom:
         self._blocks[id(pods)] = (pods, found)
         return found
 
-    def _located(self, pods: PlacedPods) -> Block:
+    def _located(self, pods: PlacedPods) -> Located:
         places, leaves = self.tree.leaves_of(pods.leaves)
         asked = [(self.resources[r], amount) for r, amount in pods.requests.items() if amount and r in self.resources]
-        rows = np.array([row for row, _ in asked], dtype=np.int64)[:, None]
+        rows = np.array([row for row, _ in asked], dtype=np.int64)
         found = pods.counts if len(places) == len(pods.counts) else [pods.counts[place] for place in places]
         counts = np.array(found, dtype=np.int64)
-        return (rows, leaves), np.array([amount for _, amount in asked], dtype=np.int64)[:, None] * counts
+        amounts = np.array([amount for _, amount in asked], dtype=np.int64)
+        return self.cells.block(rows, leaves), (amounts[:, None] * counts).reshape(-1)
 
     def shortage(self, pods: PlacedPods) -> Shortage | None:
         """A leaf that is gone or lacks room for its pods, by everything but their number (spec/tas 13.3); or None."""
