@@ -16,6 +16,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from worker_agent.api.frameworks import FRAMEWORKS
 from worker_agent.api.meta import LabelSelector
 from worker_agent.api.selectors import SelectorError, compile_selector
+from worker_agent.declared_kind_settings import DeclaredKindStanza
 from worker_agent.setting_values import (
     Address,
     AddressOrOff,
@@ -167,6 +168,8 @@ class WaitForPodsReady(Stanza):
 class Integrations(Stanza):
     frameworks: list[str] = ["batch/job"]
     external_frameworks: list[str] = []
+    declared_kinds: list[DeclaredKindStanza] = []
+    """Job kinds of one's own: described here, they are queued, admitted and dispatched like the built-in ones."""
     label_keys_to_copy: list[str] = []
 
     @model_validator(mode="after")
@@ -176,6 +179,10 @@ class Integrations(Stanza):
                 raise ValueError(f"frameworks[{index}] {name!r} must be one of {', '.join(FRAMEWORKS)}")
             if name in self.frameworks[:index]:
                 raise ValueError(f"frameworks[{index}] {name!r} is there already")
+        declared = [(each.api_version, each.kind) for each in self.declared_kinds]
+        for index, gvk in enumerate(declared):
+            if gvk in declared[:index]:
+                raise ValueError(f"declaredKinds[{index}] {gvk[1]!r} of {gvk[0]} is there already")
         return self
 
 
@@ -279,6 +286,13 @@ class IncrementalDispatcher(Stanza):
     step_size: int = Field(default=3, ge=1)
 
 
+class ExternalFramework(Stanza):
+    name: str = Field(pattern=r"^[A-Z][A-Za-z0-9]*\.v[0-9][a-z0-9]*\.[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")
+    """``Kind.version.group``"""
+    plural: str = Field(default="", pattern=r"^[a-z0-9]*$")
+    """Where it does not follow from the kind by the usual rule."""
+
+
 class MultiKueueStanza(Stanza):
     INCREMENTAL: ClassVar = "kueue.x-k8s.io/multikueue-dispatcher-incremental"
 
@@ -287,7 +301,8 @@ class MultiKueueStanza(Stanza):
     worker_lost_timeout: NonNegativeDuration = timedelta(minutes=15)
     dispatcher_name: str = ""
     """Empty takes the program's default: ``fedhub.dev/capacity-aware`` in the hub."""
-    external_frameworks: list[dict[str, str]] = []
+    external_frameworks: list[ExternalFramework] = []
+    """Kinds whose Workloads are made by programs of others on the manager: their jobs are dispatched too."""
     cluster_profile: dict[str, Any] | None = None
     incremental_dispatcher_config: IncrementalDispatcher | None = None
 

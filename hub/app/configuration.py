@@ -1,6 +1,7 @@
 """What the federation's settings mean, as plain values: the controllers of the hub know no settings."""
 
 import logging
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -10,9 +11,11 @@ from hub.clusters import kubeconfig_path
 from hub.engine.fencing import FenceTiming
 from hub.engine.remote_group import CAPACITY_AWARE, SyncPolicy
 from hub.settings import Agents, HubSettings
+from worker_agent.api.job_kind import JobKind
 from worker_agent.app import configuration as agent_configuration
 from worker_agent.app.configuration import Configuration, ConfigurationError
 from worker_agent.app.health import split_address
+from worker_agent.jobs import KINDS, declared
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +59,8 @@ class FederationConfiguration:
     watch_silence: float = 120.0
     request_timeout: float = 10.0
     """How long one request to a worker may take before the worker counts as lost."""
+    external_kinds: tuple[JobKind, ...] = ()
+    """Kinds whose Workloads are made by programs of others, and which are dispatched all the same."""
     agents: AgentService | None = None
     """None serves no agents that dial in."""
     threaded: bool = True
@@ -97,8 +102,23 @@ def resolve(settings: HubSettings) -> tuple[Configuration, FederationConfigurati
         inline_budget=federation.inline_budget.total_seconds(),
         ray_address=federation.ray.address,
         ray_actors=federation.ray.actors,
+        external_kinds=tuple(_external(settings, agent.kinds)) if gates["MultiKueueAdaptersForCustomJobs"] else (),
         agents=_agents(federation.agents),
     )
+
+
+def _external(settings: HubSettings, enabled: Mapping[str, JobKind]) -> Iterator[JobKind]:
+    """``multiKueue.externalFrameworks`` as kinds. Raises ConfigurationError."""
+    taken = {(kind.resource.group, kind.resource.kind) for kind in (*KINDS.values(), *enabled.values())}
+    for index, stanza in enumerate(settings.multi_kueue.external_frameworks):
+        place = f"multiKueue.externalFrameworks[{index}].name"
+        name = stanza.name
+        kind = declared.external(name, stanza.plural)
+        found = (kind.resource.group, kind.resource.kind)
+        if found in taken:
+            raise ConfigurationError(f"{place}: {name!r}: there is already an adapter for this kind; leave it out")
+        taken.add(found)
+        yield kind
 
 
 def _agents(stanza: Agents) -> AgentService | None:

@@ -40,8 +40,7 @@ from worker_agent.api.meta import Object
 from worker_agent.api.multikueue import MultiKueueCluster, MultiKueueConfig
 from worker_agent.api.resource_type import ResourceType
 from worker_agent.app.agent import Agent
-from worker_agent.jobs import KINDS
-from worker_agent.kube.informer import Informer, document
+from worker_agent.kube.informer import Informer, Keep, document
 from worker_agent.kube.transport import Transport
 
 log = logging.getLogger(__name__)
@@ -83,6 +82,9 @@ class Hub:
         self.door = AgentDoor(agent, configuration, served, secrets, self.metrics) if served is not None else None
         # Dispatch works without policies, and a manager may lack their definition.
         self._follow(resource_type.DISPATCH_POLICIES, DispatchPolicy)
+        for kind in configuration.external_kinds:
+            # The kinds of integrations are followed by their own controllers.
+            agent.follow_once_served(Informer(agent.client, kind.resource, document, keep=Keep.DECODED))
         self._wire(agents.transport_of(self.door, transport))
 
     def _follow(self, resource: ResourceType, type_: type[Object]) -> Informer[Any]:
@@ -164,8 +166,9 @@ class Hub:
         )
 
     def _kinds(self) -> list[JobKind]:
-        enabled = self.agent.configuration.settings.integrations.frameworks
-        return [KINDS[name] for name in enabled if name in KINDS]
+        """Those that can be sent to a worker."""
+        enabled = self.agent.configuration.kinds.values()
+        return [*(kind for kind in enabled if kind.is_dispatched), *self.configuration.external_kinds]
 
     def _sources(self) -> CredentialSources:
         known = self.agent.known

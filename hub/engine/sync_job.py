@@ -85,8 +85,8 @@ def lags(group: RemoteGroup, cluster: str, copy: Sight, now: datetime) -> bool:
 
 
 def _created(group: RemoteGroup, cluster: str, local: Document) -> CreateObject:
-    kind = group.owner.kind
-    assert kind is not None
+    assert group.owner.kind is not None
+    kind = group.owner.kind.of_member
     pristine = _unstarted(kind, local, group.local.document)
     document = kind.remote_copy(pristine, group.key.name, group.policy.origin, group.policy.jobs)
     document = fencing.stamped(document, group.terms.get(cluster, 0), stop=not group.policy.keep_when_lost)
@@ -102,8 +102,8 @@ def _created(group: RemoteGroup, cluster: str, local: Document) -> CreateObject:
 
 
 def _kept_in_step(group: RemoteGroup, cluster: str, local: Document, remote: Document, now: datetime) -> JobSync:
-    kind = group.owner.kind
-    assert kind is not None
+    assert group.owner.kind is not None
+    kind = group.owner.kind.of_member
     intents: list[HubIntent] = []
     wanted = kind.remote_patch(local, remote, group.key.name, group.policy.jobs)
     if kind.is_suspended(remote) and worker_fencing.term_of(remote) and group.terms.get(cluster):

@@ -178,6 +178,8 @@ class JobKind:
     """Has Workloads of its own."""
     forwards_changes: ClassVar[bool] = False
     """Some of what its user changes while it runs elsewhere is carried there: ``remote_patch`` says what."""
+    held_elsewhere: ClassVar[bool] = False
+    """Its pods stay held here while it runs on another cluster, so that it needs no managedBy to be sent there."""
     points_at_workload: ClassVar[bool] = True
     """Its remote copy names the Workload to adopt; else the worker finds it by the name it would give."""
     companion_resources: ClassVar[tuple[ResourceType, ...]] = ()
@@ -363,9 +365,19 @@ class JobKind:
 
     # MultiKueue
 
+    @property
+    def is_dispatched(self) -> bool:
+        """Whether jobs of this kind can run on another cluster: none of them may run here as well."""
+        return bool(self.managed_by_path) or self.held_elsewhere
+
     def members(self, job: Document) -> list[Document]:
         """The objects that a job consists of on the API server: itself, unless it is composed of several."""
         return [job]
+
+    @property
+    def of_member(self) -> "JobKind":
+        """The kind that reads one of those objects."""
+        return self
 
     def is_sent(self, member: Document) -> bool:
         """Whether an object that the worker does not have is to be made there."""

@@ -29,12 +29,11 @@ from worker_agent.app import (
     agent_metrics,
     gated_controllers,
     job_surroundings,
-    kind_work,
     kinds_served,
     provisioning,
     topology_work,
 )
-from worker_agent.app.configuration import Configuration
+from worker_agent.app.configuration import POD, Configuration
 from worker_agent.app.kind_work import KindWork
 from worker_agent.app.webhook_service import WebhookService
 from worker_agent.controllers import in_use_finalizer, intake
@@ -125,7 +124,7 @@ class Agent:
             state, configuration.policy, self.clock, on_plan=self._plan_made, pacing=surroundings.pacing
         )
         self.engine.work.recorder = surroundings.recorder
-        whole_pods = kind_work.POD in kind_work.enabled(settings.integrations.frameworks)
+        whole_pods = POD in configuration.kinds
         self._informers = intake.informers(self.client, whole_pods=whole_pods)
         for resource, source in self._informers.items():
             self._follow(resource, source)
@@ -179,6 +178,11 @@ class Agent:
             self.add_always(partial(self._once_served, source))
         return made
 
+    def follow_once_served(self, source: Informer[Any]) -> None:
+        """Follow a kind that the server may not have yet."""
+        self.known.follow(source.resource, source)
+        self.add_always(partial(self._once_served, source))
+
     async def _once_served(self, source: Informer[Any]) -> None:
         await kinds_served.until_served(self.client, source.resource, self.clock)
         await source.run()
@@ -218,7 +222,7 @@ class Agent:
         for guard in in_use_finalizer.guards(self.known, queue_applier):
             self.add(guard.start(self.clock).run)
         settings = configuration.settings
-        kinds = kind_work.enabled(settings.integrations.frameworks)
+        kinds = configuration.kinds
         self.followed_kinds: dict[GVK, ResourceType] = {}
         self.ancestors = Ancestors(self.client, self.known, configuration.jobs, self.followed_kinds)
         self.fence = Fence(self.client, self.known, settings.namespace, self.applier("fedhub-agent"), self.clock)
@@ -260,7 +264,7 @@ class Agent:
         async with asyncio.TaskGroup() as group:
             group.create_task(source.run(), name="informer clustercapacities")
             await source.synced.wait()
-            frameworks = self.configuration.settings.integrations.frameworks
+            frameworks = list(self.configuration.kinds)
             publisher = CapacityPublisher(self.known, self.engine, applier, self.clock, frameworks)
             await publisher.run()
 

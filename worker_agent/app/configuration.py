@@ -9,6 +9,7 @@ import msgspec
 
 from worker_agent.api import names, selectors
 from worker_agent.api.document import Document
+from worker_agent.api.job_kind import JobKind
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.meta import LabelSelector
 from worker_agent.engine import feature_gates
@@ -21,6 +22,7 @@ from worker_agent.engine.provisioning.view import ProvisioningRules
 from worker_agent.engine.reservation import Observability
 from worker_agent.engine.tas.node_failures import FailureRules
 from worker_agent.engine.workload_turn import LifecycleRules
+from worker_agent.jobs import KINDS, declared
 from worker_agent.settings import AgentSettings, DeviceClassMapping, DeviceMeasure, WaitForPodsReady, WorkloadRetention
 
 SYSTEM_NAMESPACE: Final = "kube-system"
@@ -43,6 +45,8 @@ class Configuration:
     provisioning: ProvisioningRules
     job_namespaces: Document
     """The selector of ``jobs.namespaces`` as a LabelSelector document."""
+    kinds: Mapping[str, JobKind]
+    """The enabled job kinds by framework name, those that the settings declare included."""
     node_failures: FailureRules | None
     """What makes a node fail for the workloads placed on it; None: nobody looks."""
 
@@ -65,6 +69,7 @@ def resolve(settings: AgentSettings) -> Configuration:
             topology_aware=gates["TopologyAwareScheduling"],
         ),
         job_namespaces=selector,
+        kinds=_kinds(settings),
         node_failures=_failure_rules(gates) if gates["TASFailedNodeReplacement"] else None,
     )
 
@@ -168,11 +173,33 @@ def _job_policy(
         manage_without_queue_name=settings.manage_jobs_without_queue_name,
         namespaces=_query(_job_namespaces(settings)),
         frameworks=frozenset(settings.integrations.frameworks),
-        external_frameworks=frozenset(settings.integrations.external_frameworks),
+        external_frameworks=frozenset(_external(settings)),
         label_keys_to_copy=tuple(settings.integrations.label_keys_to_copy),
         wait_for_pods_ready=pods_ready is not None,
         retain_deactivated=kept,
     )
+
+
+POD: Final = "pod"
+_THROUGH_PODS: Final = frozenset({"deployment", "statefulset", "leaderworkerset.x-k8s.io/leaderworkerset"})
+"""Integrations that queue the pods of their objects, and so need the pods' own."""
+
+
+def _kinds(settings: AgentSettings) -> dict[str, JobKind]:
+    """The kinds of the enabled integrations, with pods where another one works through them, and the declared ones."""
+    named = list(settings.integrations.frameworks)
+    if POD not in named and _THROUGH_PODS.intersection(named):
+        named.append(POD)
+    made = declared.kinds_of([stanza.declaration() for stanza in settings.integrations.declared_kinds])
+    return {**{name: KINDS[name] for name in named if name in KINDS}, **made}
+
+
+def _external(settings: AgentSettings) -> Iterable[str]:
+    """Kinds that are no integrations of ours and yet may own jobs, as ``Kind.version.group``."""
+    yield from settings.integrations.external_frameworks
+    for stanza in settings.integrations.declared_kinds:
+        group, _, version = stanza.api_version.rpartition("/")
+        yield f"{stanza.kind}.{version}.{group}"
 
 
 def _check_frameworks(frameworks: Iterable[str], gates: Mapping[str, bool]) -> None:

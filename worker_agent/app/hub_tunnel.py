@@ -5,13 +5,11 @@ Nothing is dialled before the cluster has joined (``fedhub-agent join``).
 
 from dataclasses import dataclass
 
-from worker_agent.api.job_kind import JobKind
 from worker_agent.api.meta import Key, ObjectMeta
 from worker_agent.api.resource_type import WORKLOADS, ResourceType
 from worker_agent.app.agent import Agent
+from worker_agent.app.configuration import Configuration
 from worker_agent.engine import fencing
-from worker_agent.jobs import KINDS
-from worker_agent.settings import AgentSettings
 from worker_agent.tunnel import allow_list
 from worker_agent.tunnel.allow_list import AllowList, Rule
 from worker_agent.tunnel.api_request import ApiRequest
@@ -29,7 +27,7 @@ def attach(agent: Agent) -> TunnelService | None:
     metrics = agent.metrics.tunnel
     gatekeeper = Gatekeeper(
         agent.surroundings.transport,
-        ObjectRules(allowed(settings)),
+        ObjectRules(allowed(agent.configuration)),
         agent.clock,
         known=_Known(agent).head,
         told=metrics.answered,
@@ -47,10 +45,11 @@ def attach(agent: Agent) -> TunnelService | None:
     return service
 
 
-def allowed(settings: AgentSettings) -> AllowList:
+def allowed(configuration: Configuration) -> AllowList:
     """What the hub may do in the cluster of an agent with these settings."""
+    settings = configuration.settings
     stanza, origin = settings.hub_tunnel, settings.multi_kueue.origin
-    kinds = [KINDS[name].resource for name in settings.integrations.frameworks if name in KINDS]
+    kinds = [kind.resource for kind in configuration.kinds.values()]
     lease = Key(settings.namespace, fencing.lease_name(origin))
     more = [
         Rule(rule.api_group, rule.resource, frozenset(rule.verbs), namespaced=rule.namespaced)
@@ -83,7 +82,7 @@ class _Known:
         return Head(metadata=ObjectMeta(labels=metadata.get("labels"), uid=metadata.get("uid", "")))
 
     def _resource(self, asked: ApiRequest) -> ResourceType | None:
-        kinds: list[JobKind] = list(KINDS.values())
+        kinds = self.agent.configuration.kinds.values()
         for resource in (WORKLOADS, *(kind.resource for kind in kinds)):
             if (resource.group, resource.plural) == (asked.group, asked.resource):
                 return resource

@@ -1,7 +1,7 @@
 """The work of the enabled job kinds: follow each kind once the server has it, and run the controller that fits it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 from worker_agent.api.frameworks import GVK
@@ -13,24 +13,11 @@ from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.job_controller import JobController, JobWorld
 from worker_agent.controllers.pod_controller import PodController
 from worker_agent.controllers.serving_controller import ServingController
-from worker_agent.jobs import KINDS
 from worker_agent.jobs.serving import ServingKind
 from worker_agent.kube.client import Client
 from worker_agent.kube.informer import Informer, Keep, document
 
 Work = Callable[[], Awaitable[None]]
-
-POD: str = "pod"
-_THROUGH_PODS = frozenset({"deployment", "statefulset", "leaderworkerset.x-k8s.io/leaderworkerset"})
-"""Integrations that queue the pods of their objects, and so need the pods' own."""
-
-
-def enabled(frameworks: Iterable[str]) -> dict[str, JobKind]:
-    """The kinds of these integrations, with pods where another one works through them."""
-    named = list(frameworks)
-    if POD not in named and _THROUGH_PODS.intersection(named):
-        named.append(POD)
-    return {name: KINDS[name] for name in named if name in KINDS}
 
 
 class _Controller(Protocol):

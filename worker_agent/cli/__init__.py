@@ -2,7 +2,7 @@
 
 import typer
 
-from worker_agent.cli import explain_command, join_command, replay_command, run_command
+from worker_agent.cli import explain_command, join_command, kinds_command, replay_command, run_command
 
 app = typer.Typer(
     name="fedhub-agent",
@@ -16,6 +16,7 @@ app.command("join")(join_command.join)
 app.command("leave")(join_command.leave)
 app.command("replay")(replay_command.replay)
 app.command("explain")(explain_command.explain)
+app.command("kinds")(kinds_command.kinds)
 
 
 def main() -> None:

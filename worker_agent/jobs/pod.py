@@ -32,6 +32,7 @@ class Pod(JobKind):
     framework = "pod"
     resource = PODS
     managed_by_path = ""
+    held_elsewhere = True
     top_level = True
     rank_label = names.POD_GROUP_POD_INDEX_LABEL
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from worker_agent.api import names, topology_request
 from worker_agent.api.document import Document, get
-from worker_agent.api.job_kind import NO_CAUSE, Cause, Finish, JobPodSet, Stop, TemplateAt
+from worker_agent.api.job_kind import NO_CAUSE, Cause, Finish, JobKind, JobPodSet, Stop, TemplateAt
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.pod_set_info import PodSetInfo
 from worker_agent.api.topology_request import PodIndex
@@ -50,6 +50,9 @@ def is_runnable(pod: Document) -> bool:
     if get(pod, "status.phase") == "Failed":
         return False
     return not pod_facts.is_deleting(pod) or bool(get(pod, "spec.nodeName"))
+
+
+_SINGLE: Final = Pod()
 
 
 class PodGroup(Pod):
@@ -134,6 +137,10 @@ class PodGroup(Pod):
 
     def members(self, job: Document) -> list[Document]:
         return members(job)
+
+    @property
+    def of_member(self) -> JobKind:
+        return _SINGLE
 
     def finalize(self, job: Document) -> Document:
         return {**job, _MEMBERS: [pod_facts.finalized(pod) for pod in members(job)]}

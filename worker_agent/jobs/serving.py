@@ -17,6 +17,7 @@ PARENT: Final = names.POD_SUSPENDING_PARENT_ANNOTATION
 
 class ServingKind(JobKind):
     serving = True
+    held_elsewhere = True
     managed_by_path = ""
     prebuilt_allowed = False
     counts_checked_last = False

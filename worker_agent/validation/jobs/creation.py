@@ -78,9 +78,14 @@ def prebuilt_errors(kind: JobKind, job: Document, policy: JobPolicy) -> list[Fie
     path, name = prebuilt_source(job, policy)
     if not name:
         return []
-    if not kind.prebuilt_allowed:
+    if not kind.prebuilt_allowed and not _is_dispatched(job):
         return [forbidden(path, f'Is not supported for "{gvk_text(kind)}"')]
     return [invalid(path, name, error) for error in dns_subdomain(name)]
+
+
+def _is_dispatched(job: Document) -> bool:
+    """A copy that a manager made: its pointer comes with it (Kueue refuses it for JAXJobs and so cannot send them)."""
+    return bool(at(job, ("metadata", "labels", names.MULTIKUEUE_ORIGIN_LABEL)))
 
 
 def _max_exec_time_errors(job: Document) -> list[FieldError]:
