@@ -4,7 +4,8 @@
 
 Every cluster has 1,000 ClusterQueues and 10,000 admitted Workloads, known up to date; a hundred workloads are asked
 about, each on all clusters: 70 % FITS, 20 % WAITS, 10 % FITS_AFTER_PREEMPTION (up to 20 victims). Each case runs in a
-process of its own (0 actors is inline) and is the median of its rounds, the time of a hub waiting for the answer.
+process of its own (0 actors is inline) and is the median of its rounds: ``round_s`` is what a hub waits, ``hub_cpu_s``
+the CPU it uses, which is the figure that counts on a machine shared with others.
 ``memory_mib`` is what the hub's process holds more than before, the objects' bytes that its watches keep among it;
 ``actors_mib`` is on top. ``auto`` says whether the cost model moves such rounds to Ray, and whether that is right:
 measured rounds are over its budget, and Ray's are shorter. Prints JSON; the last run's answers are compared across all
@@ -179,8 +180,8 @@ def report(cases: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "answers_identical": all(count == 1 for count in alike.values()),
         "slower_than_reference_machine": round(float(measured["loop_s"]) / REFERENCE_LOOP_S, 2),
         "targets": {
-            "largest_inline_round_s": largest["round_s"] if largest else None,
-            "round_met": bool(largest and largest["round_s"] < TARGET_SECONDS),
+            "largest_inline_cpu_s": largest["hub_cpu_s"] if largest else None,
+            "round_met": bool(largest and largest["hub_cpu_s"] < TARGET_SECONDS),
             "memory_met": bool(largest and largest["memory_mib"] <= TARGET_MIB),
         },
     }

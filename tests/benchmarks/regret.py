@@ -66,7 +66,7 @@ class Job:
 
 
 def trace(count: int, seed: int) -> list[Job]:
-    """Poisson arrivals that would keep the clusters busy to 95 %; sizes and run times spread as in training clusters."""
+    """Poisson arrivals that would keep the clusters busy to 95 %; sizes and run times spread as in training."""
     chance = random.Random(seed)
     shapes = [(chance.choice([1, 1, 2, 2, 4, 4, 8, 16]), _run_seconds(chance)) for _ in range(count)]
     demand = mean(pods * seconds for pods, seconds in shapes)

@@ -17,6 +17,7 @@ from worker_agent.engine import (
     activity,
     admissibility,
     admission,
+    cohort_rivals,
     conditions,
     nomination,
     quota,
@@ -33,6 +34,7 @@ from worker_agent.engine.policy import Policy
 from worker_agent.engine.preemption import victims
 from worker_agent.engine.preemption.search import PreemptionSearch
 from worker_agent.engine.resources import Requests
+from worker_agent.engine.scan import ScanState
 from worker_agent.engine.state import ClusterState
 from worker_agent.engine.tas.placement import Placement
 from worker_agent.engine.tas.topology_placement import TopologyPlacement, usage
@@ -119,6 +121,17 @@ def _inactive(stopped: bool, row: WorkloadRow, queue: ClusterQueueRow) -> str:
     return f"LocalQueue {row.queue.name} is inactive" if stopped else f"ClusterQueue {queue.name} is inactive"
 
 
+def _was_refused(row: WorkloadRow) -> bool:
+    """Its own object says that no flavor of its queue will do: it is parked, and room that comes free is not for it."""
+    reserved = row.workload.condition(names.QUOTA_RESERVED)
+    return reserved is not None and reserved.is_false and reserved.reason in _HOPELESS
+
+
+def _may_come(found: Found) -> bool:
+    """Whether waiting may help: not all of the flavors looked at are out of the question."""
+    return found.assignment.mode is not Mode.NO_FIT or found.assignment.no_fit_reason not in _HOPELESS
+
+
 class _Question:
     """One workload in one queue."""
 
@@ -135,19 +148,34 @@ class _Question:
         with self._state.trial():
             passed = self._play_out(ahead)
             found = self._attempt(self._row)
-        mode = found.assignment.mode
+            mode = found.assignment.mode
+            starts = passed and (mode is Mode.FIT or (mode is Mode.PREEMPT and bool(found.targets)))
+            rivals = cohort_rivals.heads(self._state, self._queue) if starts else []
+            if rivals:
+                situation = cohort_rivals.Situation(self._state, self._search, self._now)
+                starts = cohort_rivals.gets_its_turn(self._row, found, self._queue, rivals, situation)
         if mode is Mode.NO_FIT and found.assignment.no_fit_reason in _HOPELESS:
             reason = found.assignment.no_fit_reason or names.NO_MATCHING_FLAVOR
             return Verdict(Outlook.IMPOSSIBLE, reason, found.assignment.message, self._queue.name)
-        if mode is Mode.FIT and passed:
+        if mode is Mode.FIT and starts:
             return self._fits(found)
-        if mode is Mode.PREEMPT and found.targets and passed:
+        if mode is Mode.PREEMPT and starts:
             return self._fits_after_preemption(found)
         return self._waits(found)
 
     def _attempt(self, row: WorkloadRow) -> Found:
-        request = FlavorRequest(row, self._queue, self._state, self._now, *self._search, cycle=self._state.cycle)
-        return nomination.get_assignments(request)
+        """As in cycles one after the other: where a scan stopped at a flavor in vain, the next goes on from there."""
+        tried: list[Found] = []
+        scan: ScanState | None = None
+        while not tried or (scan is not None and scan.pending_flavors):
+            state = self._state
+            request = FlavorRequest(row, self._queue, state, self._now, *self._search, cycle=state.cycle, scan=scan)
+            found = nomination.get_assignments(request)
+            if found.assignment.mode is Mode.FIT or found.targets:
+                return found
+            tried.append(found)
+            scan = found.assignment.scan
+        return next((found for found in tried if _may_come(found)), tried[-1])
 
     def _competitors(self) -> list[WorkloadRow]:
         mine = self._pending.order(self._row)
@@ -161,7 +189,7 @@ class _Question:
         failed: set[str] = set()
         attempts = 0
         for row in ahead:
-            if row.hash in failed:
+            if row.hash in failed or (not self._queue.strict and _was_refused(row)):
                 continue
             if attempts == PLAYED_OUT:
                 return False
