@@ -167,7 +167,11 @@ class _Question:
         """As in cycles one after the other: where a scan stopped at a flavor in vain, the next goes on from there."""
         tried: list[Found] = []
         scan: ScanState | None = None
-        while not tried or (scan is not None and scan.pending_flavors):
+        stops: list[tuple[dict[str, int], ...]] = []
+        while not tried or (scan is not None and scan.pending_flavors and scan.tried not in stops):
+            if scan is not None:
+                # Pod sets may take turns in stopping: a workload that comes back to where it was waits.
+                stops.append(scan.tried)
             state = self._state
             request = FlavorRequest(row, self._queue, state, self._now, *self._search, cycle=state.cycle, scan=scan)
             found = nomination.get_assignments(request)

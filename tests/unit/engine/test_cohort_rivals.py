@@ -1,4 +1,4 @@
-"""Verdicts where others of the cohort stand in every cycle, and where a scan of flavors goes on from where it stopped."""
+"""Verdicts where others of the cohort stand in every cycle, and where a scan of flavors goes on where it stopped."""
 
 from tests.builders import cluster_queue, cohort, flavor, local_queue, namespace, quota, workload
 from tests.engine_world import EngineWorld
