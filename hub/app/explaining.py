@@ -181,7 +181,8 @@ def _told(sight: Sight, state: str, summary: str, now: datetime, queue: ClusterQ
 def _standing(sight: Sight) -> tuple[str, str]:
     view = sight.view
     if sight.is_true(names.FINISHED):
-        return "Finished", _said(sight, names.FINISHED)
+        place = f"in cluster {view.status.cluster_name}: " if view.status.cluster_name else ""
+        return "Finished", place + _said(sight, names.FINISHED)
     if view.status.cluster_name:
         return "Dispatched", f"is in cluster {view.status.cluster_name}"
     if not sight.is_true(names.QUOTA_RESERVED):

@@ -98,7 +98,8 @@ def drain(
             return
         await administration.cordon(view, cluster, cordoned=True)
         moved = [await administration.move(view.client, cluster, resident) for resident in residents]
-        output.say(f"{cluster} is cordoned; {sum(moved)} of {len(moved)} workloads leave it")
+        leave = f"; {sum(moved)} of {len(moved)} workloads leave it" if moved else ""
+        output.say(f"{cluster} is cordoned{leave}")
 
     _run(work, kubeconfig, context)
 
@@ -160,6 +161,9 @@ def _tell(residents: "list[Resident]", format_: Format) -> None:
     ]
     if format_ in (Format.JSON, Format.YAML):
         output.structured(rows, format_)
+        return
+    if not rows:
+        output.say("nothing of the hub's is there: there is nothing to move")
         return
     columns = ["workload", "job", "state", "pods", "priority", "lost pod-seconds", "may go to", "found when chosen"]
     shown = [

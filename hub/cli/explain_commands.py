@@ -1,7 +1,7 @@
 """``fedhub explain`` and ``fedhub what-if``: how each worker stands with a workload, and what would change it."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -73,7 +73,7 @@ def explain(  # noqa: PLR0913, PLR0917 - the command's own options
             output.fail(error)
         _tell([told], output_format)
 
-    manager_client.run(work, kubeconfig, context)
+    manager_client.run(_closing(asker, work), kubeconfig, context)
 
 
 def what_if(  # noqa: PLR0913, PLR0917 - the command's own options
@@ -125,7 +125,20 @@ def what_if(  # noqa: PLR0913, PLR0917 - the command's own options
             output.fail(error)
         _tell(told, output_format)
 
-    manager_client.run(work, kubeconfig, context)
+    manager_client.run(_closing(asker, work), kubeconfig, context)
+
+
+def _closing(asker: "Asker", work: "Callable[[Client], Awaitable[None]]") -> "Callable[[Client], Awaitable[None]]":
+    """``work``, and then the end of the connections of the asker's own contexts, which every question shares."""
+
+    async def and_close(client: "Client") -> None:
+        try:
+            await work(client)
+        finally:
+            for transport in asker.own.values():
+                await transport.close()
+
+    return and_close
 
 
 def _asker(config: Path | None, feature_gates: str, worker: list[str] | None, kubeconfig: Path | None) -> "Asker":
@@ -174,20 +187,27 @@ def _headline(told: "FederationOutlook") -> str:
 
 
 def _table(told: "FederationOutlook", *, wide: bool) -> None:
+    if not wide:
+        output.entries(["cluster", "verdict", "in the way, and what would let it in"], map(_entry, told.clusters))
+        return
     columns = ["cluster", "verdict", "blocker", "smallest change"]
-    if wide:
-        columns += ["exact", "ahead", "lost pod-seconds", "as of", "nodes as of", "other changes"]
-    output.table(columns, [list(_cells(each, wide)) for each in told.clusters])
+    columns += ["exact", "ahead", "lost pod-seconds", "as of", "nodes as of", "other changes"]
+    output.table(columns, [list(_cells(each)) for each in told.clusters])
 
 
-def _cells(each: "ClusterOutlook", wide: bool) -> Iterator[str]:
+def _entry(each: "ClusterOutlook") -> tuple[list[str], list[str]]:
+    """What stands beside each other, and what stands below each other in the last column."""
+    texts = (each.blocker.removeprefix(f"{each.verdict.lower()}: "), f"change: {each.change}" if each.change else "")
+    return [each.cluster, each.verdict], [text for text in texts if text] or ["nothing"]
+
+
+def _cells(each: "ClusterOutlook") -> Iterator[str]:
     yield from (
         each.cluster,
         each.verdict,
         each.blocker or "none",
         each.change or ("-" if each.blocker else "none needed"),
     )
-    if wide:
-        facts: tuple[Any, ...] = ("yes" if each.exact else "no", "-" if each.position is None else each.position)
-        yield from map(str, (*facts, each.lost_pod_seconds, each.as_of or "-", each.nodes_as_of or "-"))
-        yield "; ".join(each.other_changes) or "-"
+    facts: tuple[Any, ...] = ("yes" if each.exact else "no", "-" if each.position is None else each.position)
+    yield from map(str, (*facts, each.lost_pod_seconds, each.as_of or "-", each.nodes_as_of or "-"))
+    yield "; ".join(each.other_changes) or "-"

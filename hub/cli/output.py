@@ -1,7 +1,10 @@
 """How commands speak: results on standard output, progress and errors on standard error."""
 
+import os.path
 import shutil
 import sys
+import textwrap
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -17,6 +20,8 @@ from rich.text import Text
 results = Console(soft_wrap=False)
 notes = Console(stderr=True, highlight=False, soft_wrap=True)
 
+NARROWEST_TEXT: Final = 30
+"""Columns that sentences get on the narrowest terminal."""
 CELL_PADDING: Final = 2
 """What rich puts between two columns."""
 
@@ -69,9 +74,22 @@ def table(columns: list[str], rows: list[list[str]]) -> None:
     results.print(shown)
 
 
+def entries(columns: list[str], rows: Iterable[tuple[list[str], list[str]]]) -> None:
+    """A table whose last column holds sentences: one below the other, on a terminal broken at its width."""
+    headings = [column.upper() for column in columns]
+    shown = [(headings[:-1], headings[-1:]), *rows]
+    widths = [max(len(cells[index]) for cells, _ in shown) for index in range(len(columns) - 1)]
+    for cells, texts in shown:
+        start = "".join(cell.ljust(width + 3) for cell, width in zip(cells, widths, strict=True))
+        room = max(NARROWEST_TEXT, results.width - len(start)) if results.is_terminal else sys.maxsize
+        lines = [line for text in texts for line in textwrap.wrap(text, room, subsequent_indent="  ")]
+        for number, line in enumerate(lines):
+            print((start if number == 0 else " " * len(start)) + line)
+
+
 def hint(command: str, state: Path) -> str:
     """``command`` as this user can type it: the program by the path it was called by, the state folder if not usual."""
-    program = Path(sys.argv[0]) if Path(sys.argv[0]).stem == "fedhub" else Path("fedhub")
+    program = Path(os.path.normpath(sys.argv[0])) if Path(sys.argv[0]).stem == "fedhub" else Path("fedhub")
     called = program.name if shutil.which(program.name) == str(program) else _relative(program)
     return f"{called} {command}" + ("" if state == Path(".fedhub").resolve() else f" --state {_relative(state)}")
 

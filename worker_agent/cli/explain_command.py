@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import msgspec
 import typer
 
+from worker_agent.api import names
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
 from worker_agent.cli import structured
@@ -125,17 +126,29 @@ async def ask(client: "Client", policy: "Policy", key: Key) -> "Explanation":
 
 
 def named(documents: Iterable[Document], key: Key) -> Document:
-    """The Workload of this name, else the newest of the job of this name. Raises UnknownWorkload."""
+    """The Workload of this name, else the newest of the job of this name, also where only a hub's copy of it is.
+
+    Raises UnknownWorkload.
+    """
     known = list(documents)
     by_name = {str(document["metadata"]["name"]): document for document in known}
     if key.name in by_name:
         return by_name[key.name]
-    owned = [document for document in known if _owner(document) == key.name]
+    owned = [document for document in known if _owner(document) == key.name] or [
+        document for document in known if _is_copy_for(document, key.name)
+    ]
     if owned:
         return max(owned, key=lambda document: str(document["metadata"].get("creationTimestamp")))
     similar = [name for name in sorted(by_name) if key.name in name or name in key.name][:SIMILAR_SHOWN]
     hint = f"; similar: {', '.join(similar)}" if similar else f"; the namespace has {len(known)} workload(s)"
     raise UnknownWorkload(f"no workload and no job {key.name} in namespace {key.namespace}{hint}")
+
+
+def _is_copy_for(document: Document, job: str) -> bool:
+    """Copies have no owner on a worker before their job is made there; their names are <kind>-<job>-<hash>."""
+    kind, _, rest = str(document["metadata"]["name"]).partition("-")
+    is_copy = names.MULTIKUEUE_ORIGIN_LABEL in (document["metadata"].get("labels") or {})
+    return is_copy and _owner(document) is None and bool(kind) and rest.rpartition("-")[0] == job
 
 
 def _owner(document: Document) -> Any:

@@ -26,7 +26,7 @@ from worker_agent.api import timestamps
 from worker_agent.api.meta import Key
 from worker_agent.api.workload import Workload
 from worker_agent.cli import explanation_text
-from worker_agent.cli.explain_command import UnknownWorkload, ask
+from worker_agent.cli.explain_command import UnknownWorkload, ask, named
 from worker_agent.engine import story_explanation, story_objects
 from worker_agent.engine.policy import DEFAULT
 from worker_agent.engine.state import ClusterState
@@ -301,6 +301,14 @@ class TestLive:
     async def test_unknown_workload_names_similar_ones(self):
         with pytest.raises(UnknownWorkload, match=r"no workload and no job train in namespace ns; similar: train-1"):
             await self.asked("ns/train", workload("train-1"))
+
+    def test_copy_of_a_hub_is_found_by_its_job_before_the_job_is_made(self):
+        copy = workload("job-train-7-1f2e3", metadata={"labels": {"kueue.x-k8s.io/multikueue-origin": "multikueue"}})
+        assert named([copy, workload("job-train-7-other-1f2e3")], Key("ns", "train-7")) is copy
+
+    def test_workload_that_is_no_copy_is_not_guessed_from_its_name(self):
+        with pytest.raises(UnknownWorkload):
+            named([workload("job-train-7-1f2e3")], Key("ns", "train-7"))
 
 
 def _status(document, status):

@@ -2,13 +2,15 @@
 
 import contextlib
 
+import msgspec
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from hub.app import hypothetical
 from hub.app.explaining import FederationOutlook
 from hub.app.hypothetical import BadManifest
-from hub.cli import app, explain_commands
+from hub.cli import app, explain_commands, output
 from hub.cli.output import Format
 from hub.engine.explanation import ClusterOutlook
 from worker_agent.api.job_policy import JobPolicy
@@ -105,6 +107,23 @@ def test_every_format_tells_verdict_and_change(capsys, format_):
     explain_commands._tell([TOLD], format_)
     shown = capsys.readouterr().out
     assert all(word in shown for word in ("west", "FITS", "IMPOSSIBLE", "fedhub cluster uncordon east"))
+
+
+def test_blocker_and_change_stand_below_each_other(capsys):
+    told = ClusterOutlook(cluster="east", verdict="IMPOSSIBLE", blocker="impossible: too large", change="add nodes")
+    explain_commands._tell([msgspec.structs.replace(TOLD, clusters=(told,))], Format.TABLE)
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "east      IMPOSSIBLE   too large",
+        "                       change: add nodes",
+    ]
+
+
+def test_terminal_breaks_long_sentences_at_its_width(capsys, monkeypatch):
+    monkeypatch.setattr(output, "results", Console(force_terminal=True, width=60))
+    output.entries(["cluster", "why"], [(["east"], ["word " * 30])])
+    shown = capsys.readouterr().out.splitlines()
+    assert len(shown) > 3
+    assert max(map(len, shown)) <= 60
 
 
 def test_help_shows_examples():
