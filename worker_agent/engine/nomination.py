@@ -105,15 +105,12 @@ def nominate(entry: Entry, state: QueueState, search: Search, cycle: int, now: i
     entry.queue = queue
     scan = current_scan(row, queue, cycle, state.policy)
     request = FlavorRequest(row, queue, state, now, search.preemption, search.placement, cycle, scan)
-    settle(entry, _known_assignment(request, known) or get_assignments(request))
-    if entry.assignment is not None and not entry.targets:
-        known.remember(request, entry.assignment)
+    alike = known.like(request)
+    found = get_assignments(request) if alike is None else Found(alike, [])
+    settle(entry, found)
+    if alike is None and not found.targets:
+        known.remember(request, found.assignment)
     entry.outcome = Outcome.NOMINATED
-
-
-def _known_assignment(request: FlavorRequest, known: KnownFlavors) -> Found | None:
-    found = known.like(request)
-    return None if found is None else Found(found, [])
 
 
 def settle(entry: Entry, found: Found) -> None:

@@ -103,6 +103,9 @@ def recount(tree: TopologyTree, counts: Counts, placing: Placing, leaves: Ints, 
         grown = after // unit * unit - before // unit * unit if unit > 1 else after - before
         level -= 1
         parents = tree.first_child[level].searchsorted(domains, "right") - 1
+        if parents[0] == parents[-1]:
+            _recount_above(tree, counts, placing, (level, int(parents[0])), (int(grown.sum()), int(slices.sum())))
+            return
         starts = np.empty(len(parents), dtype=np.bool_)
         starts[0] = True
         np.not_equal(parents[1:], parents[:-1], out=starts[1:])
@@ -112,6 +115,26 @@ def recount(tree: TopologyTree, counts: Counts, placing: Placing, leaves: Ints, 
         after = before + np.add.reduceat(grown, first)
         counts.pods[level][domains] = after
         slices = _reslice(counts, level, domains, placing, np.add.reduceat(slices, first))
+
+
+def _recount_above(
+    tree: TopologyTree, counts: Counts, placing: Placing, domain: tuple[int, int], grown: tuple[int, int]
+) -> None:
+    """All that changed lies below one domain (level, index), whose children's pods and slices grew by ``grown``."""
+    level, index = domain
+    more, slices = grown
+    while True:
+        before = int(counts.pods[level][index])
+        counts.pods[level][index] = after = before + more
+        if level == placing.slice_level:
+            slices = after // placing.slice_size - int(counts.slices[level][index])
+        counts.slices[level][index] += slices
+        if level == 0:
+            return
+        unit = placing.inner.get(level, 1)
+        more = after // unit * unit - before // unit * unit
+        level -= 1
+        index = int(tree.first_child[level].searchsorted(index, "right")) - 1
 
 
 def _reslice(counts: Counts, level: int, domains: Ints, placing: Placing, grown: Ints) -> Ints:

@@ -51,11 +51,15 @@ class NoDomains(NamedTuple):
 class Search:
     """One placement on counted domains."""
 
-    def __init__(self, tree: TopologyTree, counts: Counts, placing: Placing) -> None:
+    def __init__(self, tree: TopologyTree, counts: Counts, placing: Placing, altered: bool = False) -> None:
+        """``altered``: pods and slices were changed apart from each other."""
         self._tree = tree
         self._counts = counts
         self._p = placing
         self._best = not placing.least_free
+        by_pod = placing.slice_size == 1 and placing.slice_level == tree.lowest and not placing.inner
+        self._by_pod = self._best and by_pod and not altered and counts.score is None
+        """Slices are pods, so nothing else is to be compared."""
 
     # -- orders ----------------------------------------------------------------------------------------------------
 
@@ -63,6 +67,8 @@ class Search:
         """``domains`` (ascending) in the order in which they are tried; ``leading``: with the leader in mind."""
         counts = self._counts
         slices = (counts.slices_leader if leading else counts.slices)[level][domains]
+        if self._by_pod and not (leading and self._p.leaders):
+            return domains[np.argsort(-slices, kind="stable")]
         keys = [(counts.pods_leader if leading else counts.pods)[level][domains], -slices if self._best else slices]
         if counts.score is not None:
             keys.append(-counts.score[level][domains])
@@ -169,6 +175,8 @@ class Search:
         if not len(places):
             return TooFew(int(slices.max()), wanted, level) if self._p.required else None
         held = slices[places]
+        if self._by_pod:
+            return Found(level, places[[int(held.argmin())]])
         places = places[held == held.min()]
         if len(places) > 1:
             places = places[[int(self._counts.pods[level][places].argmin())]]
