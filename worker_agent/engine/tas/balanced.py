@@ -72,7 +72,7 @@ def place(tree: TopologyTree, counts: Counts, placing: Placing) -> Share | None:
     placed = hand_out(nodes, placing.slices, placing.leaders, placing.slice_size, threshold)
     if placed is None:
         return None
-    search = Search(tree, work.counts_of(nodes, placed), placing, altered=True)
+    search = Search(tree, work.counts_of(nodes, placed), placing)
     listed = np.array([node.index for node in placed], dtype=np.int64)
     return search.place(Found(level, listed), balanced=True)
 

@@ -34,15 +34,19 @@ class Counts:
 
 def pods_that_fit(room: Mapping[str, Ints], requests: Mapping[str, int], size: int) -> Ints:
     """Per leaf, limited by the scarcest resource; a resource that is nowhere leaves no room."""
-    fit = np.full(size, MOST, dtype=np.int64)
+    fit = None
     for resource, amount in requests.items():
         if amount <= 0:
             continue
         free = room.get(resource)
         if free is None:
             return np.zeros(size, dtype=np.int64)
-        np.minimum(fit, free // amount, out=fit)
-    return np.maximum(fit, 0, out=fit)
+        share = free // amount if amount > 1 else free
+        fit = share if fit is None else np.minimum(fit, share)
+    if fit is None:
+        return np.full(size, MOST, dtype=np.int64)
+    bounded: Ints = np.maximum(fit, 0)
+    return np.minimum(bounded, MOST, out=bounded)
 
 
 def holds_one(room: Mapping[str, Ints], requests: Mapping[str, int], size: int) -> Mask:
@@ -73,7 +77,9 @@ def limiting_resources(room: Mapping[str, Ints], requests: Mapping[str, int], le
 def roll_up(tree: TopologyTree, counts: Counts, placing: Placing) -> None:
     """From the leaves, whose pods are known, to the top."""
     lowest = tree.lowest
-    if placing.slice_level == lowest:
+    if by_pod(tree, placing):
+        counts.slices, counts.slices_leader = counts.pods, counts.pods_leader
+    elif placing.slice_level == lowest:
         _count_slices(counts, lowest, placing)
     else:
         counts.slices[lowest] = counts.slices_leader[lowest] = np.zeros(tree.sizes[lowest], dtype=np.int64)
@@ -83,6 +89,11 @@ def roll_up(tree: TopologyTree, counts: Counts, placing: Placing) -> None:
         _roll_up_level(tree, counts, level, placing)
         if level == placing.slice_level:
             _count_slices(counts, level, placing)
+
+
+def by_pod(tree: TopologyTree, placing: Placing) -> bool:
+    """Whether slices are pods, all the way up: then both are counted in the same arrays."""
+    return placing.slice_size == 1 and placing.slice_level == tree.lowest and not placing.inner
 
 
 def _count_slices(counts: Counts, level: int, placing: Placing) -> None:
@@ -97,7 +108,8 @@ def recount(tree: TopologyTree, counts: Counts, placing: Placing, leaves: Ints, 
     level, domains = tree.lowest, leaves
     before, after = counts.pods[level][domains], pods
     counts.pods[level][domains] = after
-    slices = _reslice(counts, level, domains, placing, np.zeros(len(domains), dtype=np.int64))
+    sliced = counts.slices is not counts.pods
+    slices = _reslice(counts, level, domains, placing, np.zeros(len(domains), dtype=np.int64)) if sliced else pods
     while level > 0:
         unit = placing.inner.get(level, 1)
         grown = after // unit * unit - before // unit * unit if unit > 1 else after - before
@@ -114,7 +126,8 @@ def recount(tree: TopologyTree, counts: Counts, placing: Placing, leaves: Ints, 
         before = counts.pods[level][domains]
         after = before + np.add.reduceat(grown, first)
         counts.pods[level][domains] = after
-        slices = _reslice(counts, level, domains, placing, np.add.reduceat(slices, first))
+        if sliced:
+            slices = _reslice(counts, level, domains, placing, np.add.reduceat(slices, first))
 
 
 def _recount_above(
@@ -126,9 +139,10 @@ def _recount_above(
     while True:
         before = int(counts.pods[level][index])
         counts.pods[level][index] = after = before + more
-        if level == placing.slice_level:
-            slices = after // placing.slice_size - int(counts.slices[level][index])
-        counts.slices[level][index] += slices
+        if counts.slices is not counts.pods:
+            if level == placing.slice_level:
+                slices = after // placing.slice_size - int(counts.slices[level][index])
+            counts.slices[level][index] += slices
         if level == 0:
             return
         unit = placing.inner.get(level, 1)
@@ -151,19 +165,28 @@ def _roll_up_level(tree: TopologyTree, counts: Counts, level: int, placing: Plac
     unit = placing.inner.get(below, 1)
     given = counts.pods[below] // unit * unit if unit > 1 else counts.pods[below]
     counts.pods[level] = np.add.reduceat(given, at)
-    counts.slices[level] = np.add.reduceat(counts.slices[below], at)
+    sliced = counts.slices is not counts.pods
+    if sliced:
+        counts.slices[level] = np.add.reduceat(counts.slices[below], at)
     if counts.score is not None:
         counts.score[level] = np.add.reduceat(counts.score[below], at)
     if not placing.leaders:
         counts.leader[level] = np.zeros(tree.sizes[level], dtype=np.int64)
-        counts.pods_leader[level], counts.slices_leader[level] = counts.pods[level], counts.slices[level]
+        counts.pods_leader[level] = counts.pods[level]
+        if sliced:
+            counts.slices_leader[level] = counts.slices[level]
         return
     leader = counts.leader[level] = np.maximum.reduceat(counts.leader[below], at)
     led = counts.pods_leader[below]
     hosts = counts.leader[below] > 0
-    for total, lost, out in (
-        (counts.pods[level], given - (led // unit * unit if unit > 1 else led), counts.pods_leader),
-        (counts.slices[level], counts.slices[below] - counts.slices_leader[below], counts.slices_leader),
-    ):
-        least = np.minimum.reduceat(np.where(hosts, lost, _NO_PENALTY), at)
-        out[level] = np.where(leader > 0, total - least, 0)
+    lost = given - (led // unit * unit if unit > 1 else led)
+    counts.pods_leader[level] = _led(counts.pods[level], leader, hosts, lost, at)
+    if sliced:
+        lost = counts.slices[below] - counts.slices_leader[below]
+        counts.slices_leader[level] = _led(counts.slices[level], leader, hosts, lost, at)
+
+
+def _led(total: Ints, leader: Ints, hosts: Mask, lost: Ints, at: Ints) -> Ints:
+    """What is left of the total where the leader costs least of the children that can host it."""
+    least = np.minimum.reduceat(np.where(hosts, lost, _NO_PENALTY), at)
+    return np.where(leader > 0, total - least, 0)

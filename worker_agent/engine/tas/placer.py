@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from worker_agent.api import selectors
-from worker_agent.engine.tas import balanced, counting, messages
+from worker_agent.engine.tas import balanced, counting, encoding, messages
 from worker_agent.engine.tas.ask import AskError, Placing, PodSetAsk, resolve
 from worker_agent.engine.tas.counting import Counts
-from worker_agent.engine.tas.encoding import Domain
 from worker_agent.engine.tas.feasibility import Verdict
 from worker_agent.engine.tas.flavor_room import FlavorRoom
 from worker_agent.engine.tas.known_counts import KnownCounts
@@ -89,7 +88,7 @@ def _assignment(room: FlavorRoom, leaves: Ints, pods: Ints) -> TopologyAssignmen
     tree = room.tree
     taken = leaves[used]
     places = zip(tree.assigned_values(taken.tolist()), pods[used].tolist(), strict=True)
-    found = TopologyAssignment(tree.assigned_levels(), tuple(map(Domain._make, places)))
+    found = TopologyAssignment(tree.assigned_levels(), encoding.made(places))
     tree.remember(found.leaves, taken)
     return found
 

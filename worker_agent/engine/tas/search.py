@@ -51,14 +51,12 @@ class NoDomains(NamedTuple):
 class Search:
     """One placement on counted domains."""
 
-    def __init__(self, tree: TopologyTree, counts: Counts, placing: Placing, altered: bool = False) -> None:
-        """``altered``: pods and slices were changed apart from each other."""
+    def __init__(self, tree: TopologyTree, counts: Counts, placing: Placing) -> None:
         self._tree = tree
         self._counts = counts
         self._p = placing
         self._best = not placing.least_free
-        by_pod = placing.slice_size == 1 and placing.slice_level == tree.lowest and not placing.inner
-        self._by_pod = self._best and by_pod and not altered and counts.score is None
+        self._by_pod = self._best and counts.slices is counts.pods and counts.score is None
         """Slices are pods, so nothing else is to be compared."""
 
     # -- orders ----------------------------------------------------------------------------------------------------
