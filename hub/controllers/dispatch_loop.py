@@ -229,7 +229,8 @@ class DispatchLoop:
             return
         told = (decision.reason, decision.message)
         moved = bool(decision.cluster) and set(decision.clusters) != set(turn.nominated)
-        if not moved and (case.written[0] == decision.reason or (decision.cluster and turn.current)):
+        told_before = turn.sight.condition(names.DISPATCHED)
+        if not moved and decision.reason in (case.written[0], told_before.reason if told_before is not None else ""):
             return
         self._metrics.decided(decision.reason)
         try:

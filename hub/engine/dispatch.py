@@ -20,6 +20,8 @@ from worker_agent.api.meta import Key
 NOMINATED: Final = "Nominated"
 NO_CLUSTER: Final = "NoCluster"
 """Every candidate is impossible."""
+REFUSED: Final = "RefusedByAll"
+"""Every cluster that could take it said no in its own words; one of them holds the copy until something changes."""
 HELD: Final = "WaitsForRoom"
 """Quota would be there, nodes are not: kept back until room shows, or for a round."""
 
@@ -108,7 +110,8 @@ def decide(candidates: Candidates, policy: DispatchPolicySpec, now: datetime, pa
     order = tuple(ranked)
     refused = frozenset(candidates.refused)
     usable = [e for e in ranked if e.outlook != Outlook.IMPOSSIBLE and e.cluster not in refused]
-    if not usable and refused:
+    all_refuse = not usable
+    if all_refuse and refused:
         # All that could take it said no: ask them again rather than nobody.
         usable = [e for e in ranked if e.outlook != Outlook.IMPOSSIBLE]
     if not usable:
@@ -123,7 +126,7 @@ def decide(candidates: Candidates, policy: DispatchPolicySpec, now: datetime, pa
             return Decision(candidates.key, "", HELD, order, refused)
     chosen = provisioning_race.contenders(best, usable, candidates.nominated, policy.provisioning_clusters)
     chosen_first = (*chosen, *(e for e in order if e not in chosen))
-    return Decision(candidates.key, best.cluster, NOMINATED, chosen_first, refused, chosen)
+    return Decision(candidates.key, best.cluster, REFUSED if all_refuse else NOMINATED, chosen_first, refused, chosen)
 
 
 def _worth_moving(here: Evaluation, there: Evaluation, weight: int) -> bool:

@@ -190,3 +190,14 @@ def test_victims_are_taken_in_one_cluster_only():
         Candidates(KEY, tuple(found)), DispatchPolicySpec(provisioning_clusters=2), NOW, PATIENCE
     )
     assert decision.clusters == ("a",)
+
+
+def test_a_workload_that_every_cluster_refuses_says_so():
+    decision = choose(evaluation("a"), evaluation("b", Outlook.IMPOSSIBLE), refused={"a"}, current="a")
+    assert (decision.cluster, decision.reason) == ("a", "RefusedByAll")
+    assert decision.message == "a: fits there (said no to this workload); b: impossible there"
+
+
+def test_one_cluster_that_has_not_refused_is_enough():
+    decision = choose(evaluation("a"), evaluation("b", Outlook.WAITS), refused={"a"})
+    assert (decision.cluster, decision.reason) == ("b", "Nominated")
