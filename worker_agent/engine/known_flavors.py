@@ -7,10 +7,13 @@ head whose nodes another one took keeps its flavors if they still fit. Only plac
 
 from worker_agent.engine import flavors, quota, slice_replacement
 from worker_agent.engine.assignment import Assignment, FlavorChoice, PodSetResult
+from worker_agent.engine.cluster_queue import ClusterQueueRow
 from worker_agent.engine.flavors import FlavorRequest
 from worker_agent.engine.hierarchy import lowest_subtree_that_fits
 from worker_agent.engine.modes import BEST, Mode
+from worker_agent.engine.policy import Policy
 from worker_agent.engine.scan import ScanState
+from worker_agent.engine.tas import workload_facts
 from worker_agent.engine.workload_info import UNKNOWN_HASH, WorkloadRow
 
 Likeness = tuple[str, tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]]
@@ -58,8 +61,26 @@ def placed_again(request: FlavorRequest, old: Assignment) -> Assignment | None:
             return None
     results = [_without_place(result) for result in old.pod_sets]
     scan = ScanState(old.scan.tried, node.generation, request.cycle, row.hash)
-    found = flavors.with_places(request, Assignment(results, old.usage, 0, scan))
+    found = Assignment(results, old.usage, 0, scan)
+    if old.placed_at == request.state.journal.version and _asks_like_others(row, queue, policy):
+        return _with_places_of(old, found)
+    found = flavors.with_places(request, found)
     return found if found.mode is Mode.FIT else None
+
+
+def _asks_like_others(row: WorkloadRow, queue: ClusterQueueRow, policy: Policy) -> bool:
+    """Whether nothing but its pods and flavors decides where they go."""
+    if policy.topology.elastic or queue.checks or row.hash == UNKNOWN_HASH:
+        return False
+    return not row.workload.status.admission_checks and workload_facts.is_plain(row.workload)
+
+
+def _with_places_of(old: Assignment, found: Assignment) -> Assignment:
+    """On an equal state equal asks have one answer."""
+    found.asks, found.placed_at = old.asks, old.placed_at
+    for result, known in zip(found.pod_sets, old.pod_sets, strict=True):
+        result.topology, result.placed = known.topology, known.placed
+    return found
 
 
 def _plain(row: WorkloadRow, old: Assignment) -> bool:

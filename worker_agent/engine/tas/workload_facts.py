@@ -24,9 +24,14 @@ def places(row: WorkloadRow) -> dict[str, TopologyAssignment]:
     return {pod_set.name: pod_set.topology for pod_set in row.pod_sets if pod_set.topology is not None}
 
 
+def is_plain(workload: Workload) -> bool:
+    """Whether its pods have no places yet and no special owner."""
+    status = workload.status
+    return not (workload.metadata.owner_references or status.admission or status.unhealthy_nodes)
+
+
 def situation(workload: Workload, policy: Policy, elastic: bool = False) -> Situation:
-    status, owners = workload.status, workload.metadata.owner_references
-    if not (elastic or owners or status.admission or status.unhealthy_nodes):
+    if not elastic and is_plain(workload):
         return PLAIN
     return Situation(
         unhealthy_node=unhealthy_node(workload),
