@@ -58,7 +58,18 @@ def checks_satisfied(workload: Workload, queue: ClusterQueueRow, assignment: Ass
 
 def resource_requests(row: WorkloadRow) -> tuple[Document, ...]:
     """``status.resourceRequests`` of a workload that was parked or skipped: totals per pod set."""
+    if len(row.pod_sets) == 1:
+        return _requests_of_one(row.pod_sets[0])
     return tuple({"name": pod_set.name, "resources": resources.documents(pod_set.requests)} for pod_set in row.pod_sets)
+
+
+def _requests_of_one(pod_set: PodSetRow) -> tuple[Document, ...]:
+    """Equal for workloads that ask for the same of one shape, and then the same object."""
+    known, alike = pod_set.shape.written, (pod_set.name, *pod_set.requests.items())
+    found = known.get(alike)
+    if found is None:
+        found = known[alike] = ({"name": pod_set.name, "resources": resources.documents(pod_set.requests)},)
+    return found
 
 
 def flavors_considered(assignment: Assignment) -> str:

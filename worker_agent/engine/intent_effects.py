@@ -4,7 +4,7 @@
 there.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final
@@ -27,15 +27,17 @@ EVENT_MESSAGE_BYTES: Final = 1024
 
 _ABSENT: Final = object()
 
-ADMISSION_CONDITIONS: Final = (
-    "QuotaReserved",
-    "Admitted",
-    "Evicted",
-    "Preempted",
-    "Requeued",
-    "DeactivationTarget",
-    "BlockedOnPreemptionGates",
-    names.DISPATCHED,
+ADMISSION_CONDITIONS: Final = frozenset(
+    (
+        "QuotaReserved",
+        "Admitted",
+        "Evicted",
+        "Preempted",
+        "Requeued",
+        "DeactivationTarget",
+        "BlockedOnPreemptionGates",
+        names.DISPATCHED,
+    )
 )
 ADMISSION_FIELDS: Final = (
     "admission",
@@ -136,7 +138,7 @@ def applied_status(document: Document, changes: Iterable[ApplyStatus]) -> Docume
     status = document.get("status") or {}
     if changes[0].field_manager == ADMISSION_MANAGER:
         body = {name: status[name] for name in ADMISSION_FIELDS if status.get(name)}
-        conditions: set[str] = set(ADMISSION_CONDITIONS)
+        conditions: Set[str] = ADMISSION_CONDITIONS
     else:
         body = {}
         conditions = {condition.type for change in changes for condition in change.conditions}

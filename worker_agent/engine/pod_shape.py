@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
+from worker_agent.api.document import Document
 from worker_agent.api.meta import Quantity
 from worker_agent.api.pod import Container, PodSpec, decode_template
 from worker_agent.engine import limit_ranges, pod_requests
@@ -42,6 +43,7 @@ class PodShape:
         "requests",
         "spec",
         "usages",
+        "written",
     )
 
     def __init__(self, spec: PodSpec, pod: PodRequests, requests: Requests, limits: LimitSummary) -> None:
@@ -59,6 +61,8 @@ class PodShape:
         """Flavors, requests and count by the admissions of its pod sets: shared by the rows that hold the same."""
         self.usages: dict[tuple[Any, ...], Amounts] = {}
         """Usage of workloads of one pod set, likewise."""
+        self.written: dict[tuple[Any, ...], tuple[Document, ...]] = {}
+        """What ``status.resourceRequests`` says of them, likewise."""
         self.claims = bool(spec.resource_claims)
         """Whether the pod claims devices."""
         self.extended = extended.asked_for(spec)
@@ -71,7 +75,7 @@ class PodShape:
         for name in ("spec", "pod", "pod_requests", "digest", "claims", "extended", "flawless"):
             setattr(other, name, getattr(self, name))
         other.requests, other.number, other.hashes = requests, next(_numbers), {}
-        other.held, other.usages = {}, {}
+        other.held, other.usages, other.written = {}, {}, {}
         return other
 
 

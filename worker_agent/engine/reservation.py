@@ -54,6 +54,20 @@ def withhold(draft: StatusDraft, reason: str, message: str, how: Observability) 
     return sync_admitted(draft, how) or changed
 
 
+def is_withheld(workload: Document, reason: str, message: str) -> bool:
+    """Whether both conditions say already what ``withhold`` would write of a workload without admission."""
+    wanted = {"QuotaReserved": (reason, message), "Admitted": ("NoReservation", NO_RESERVATION)}
+    found = 0
+    for condition in (workload.get("status") or {}).get("conditions") or ():
+        expected = wanted.get(condition.get("type"))
+        if expected is None:
+            continue
+        if condition.get("status") != "False" or (condition.get("reason"), condition.get("message", "")) != expected:
+            return False
+        found += 1
+    return found == len(wanted)
+
+
 def release(draft: StatusDraft, *, requeue: bool, how: Observability) -> bool:
     """Second step of an eviction, once no pod runs: the quota goes back and Requeued says whether to queue again.
 

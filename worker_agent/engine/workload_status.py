@@ -6,7 +6,7 @@ Every decision about Workloads (reconciler, job reconciler, scheduler's plan) ed
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from worker_agent.api import timestamps
 from worker_agent.api.document import Document
@@ -41,6 +41,9 @@ def since(workload: Document, type_: str) -> datetime:
     """When the condition last flipped; year 1 where the object does not say, as in Go."""
     text = (intent_effects.find_condition(workload, type_) or {}).get("lastTransitionTime")
     return timestamps.parse(text) if text else timestamps.ZERO
+
+
+_EMPTY: Final = (None, "", [], {})
 
 
 class StatusDraft:
@@ -107,34 +110,26 @@ class StatusDraft:
         self._removed.update(present)
         for type_ in present:
             self._conditions.pop(type_, None)
-        return bool(present) and self._apply(removed=present)
+        if not present:
+            return False
+        change = ApplyStatus(resource=WORKLOADS, key=self.key, removed_conditions=present)
+        self.document = intent_effects.status_after(self.document, change, self.now)
+        return True
 
     def put(self, **fields: Any) -> bool:
         """Set status fields by their JSON names; an empty value removes the field. True when something changed."""
-        wanted = {name: value if value not in (None, "", [], {}) else None for name, value in fields.items()}
-        differing = {name: value for name, value in wanted.items() if self._differs(name, value)}
+        status = self.status
+        differing: dict[str, Any] = {}
+        for name, value in fields.items():
+            wanted = None if value in _EMPTY else value
+            present = status.get(name)
+            if present != wanted and not (wanted is None and present in _EMPTY):
+                differing[name] = wanted
         if not differing:
             return False
         self._fields |= differing
-        return self._apply(fields=differing)
-
-    def _differs(self, name: str, value: Any) -> bool:
-        present = self.status.get(name)
-        return present != value and not (value is None and present in (None, "", [], {}))
-
-    def _apply(
-        self,
-        conditions: tuple[SetCondition, ...] = (),
-        removed: tuple[str, ...] = (),
-        fields: dict[str, Any] | None = None,
-    ) -> bool:
-        change = ApplyStatus(
-            resource=WORKLOADS, key=self.key, conditions=conditions, removed_conditions=removed, fields=fields or {}
-        )
-        after = intent_effects.status_after(self.document, change, self.now)
-        differs = after is not self.document
-        self.document = after
-        return differs
+        self.document = intent_effects.with_fields(self.document, differing)
+        return True
 
     def intent(self) -> ApplyStatus:
         """All changes to the admission status so far as one apply."""
@@ -150,6 +145,8 @@ class StatusDraft:
         """All changes so far: the admission status, and each other condition under a manager of its own."""
         admission = self.intent()
         differs = admission.conditions or admission.removed_conditions or admission.fields
+        if len(admission.conditions) == len(self._conditions):
+            return [admission] if differs else []
         return [admission] * bool(differs) + [
             ApplyStatus(
                 resource=WORKLOADS,
