@@ -77,7 +77,8 @@ class PodSetResult:
             return Mode.NO_FIT
         if not self.reasons:
             return Mode.FIT
-        return min((choice.mode for choice in self.flavors.values()), default=Mode.NO_FIT)
+        modes = [choice.mode for choice in self.flavors.values()]
+        return modes[0] if len(modes) == 1 else min(modes, default=Mode.NO_FIT)
 
     @property
     def usage(self) -> Requests:
@@ -101,6 +102,10 @@ class PodSetResult:
         return f"couldn't assign flavors to pod set {self.name}: {', '.join(sorted(self.reasons))}"
 
 
+def _worst(pod_sets: list[PodSetResult]) -> Mode:
+    return min((pod_set.mode for pod_set in pod_sets), default=Mode.NO_FIT)
+
+
 class Assignment:
     """The result of one attempt. ``mode`` may be lowered or raised by placement and by the cycle."""
 
@@ -116,7 +121,7 @@ class Assignment:
         """What it asks of topologies, by flavor."""
         self.placed_at = -1
         """The journal's version on which all its places were found, beside what runs; -1: not known."""
-        self.mode: Mode = min((pod_set.mode for pod_set in pod_sets), default=Mode.NO_FIT)
+        self.mode: Mode = pod_sets[0].mode if len(pod_sets) == 1 else _worst(pod_sets)
 
     @property
     def message(self) -> str:
@@ -141,7 +146,12 @@ class Assignment:
 
     def needing_preemption(self) -> set[tuple[str, str]]:
         """The FlavorResources whose mode is Preempt."""
-        return {(choice.flavor, resource) for resource, choice in self.choices() if choice.mode is Mode.PREEMPT}
+        return {
+            (choice.flavor, resource)
+            for pod_set in self.pod_sets
+            for resource, choice in pod_set.flavors.items()
+            if choice.mode is Mode.PREEMPT
+        }
 
     @property
     def flavors(self) -> set[str]:

@@ -78,7 +78,10 @@ def _may_be_placed(request: FlavorRequest) -> bool:
         flavor = flavors.get(name)
         if flavor is None or flavor.topology:
             return True
-    return any(pod_set.topology_request is not None for pod_set in request.row.pod_sets)
+    pod_sets = request.row.pod_sets
+    if len(pod_sets) == 1:
+        return pod_sets[0].topology_request is not None
+    return any(pod_set.topology_request is not None for pod_set in pod_sets)
 
 
 class _Assigner:

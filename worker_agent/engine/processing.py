@@ -303,7 +303,10 @@ class Processing:
 
 def _takes_places(assignment: Assignment) -> bool:
     """Whether a topology places any of its pods."""
-    return any(pod_set.topology is not None for pod_set in assignment.pod_sets)
+    pod_sets = assignment.pod_sets
+    if len(pod_sets) == 1:
+        return pod_sets[0].topology is not None
+    return any(pod_set.topology is not None for pod_set in pod_sets)
 
 
 def _legacy_reason(entry: Entry) -> str:

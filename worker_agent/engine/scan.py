@@ -27,4 +27,8 @@ class ScanState:
     @property
     def pending_flavors(self) -> bool:
         """Some flavors were not attempted yet, so the workload is not parked."""
-        return any(index != EXHAUSTED for tried in self.tried for index in tried.values())
+        for tried in self.tried:  # a plain loop: asked of every head that is given back
+            for index in tried.values():
+                if index != EXHAUSTED:
+                    return True
+        return False

@@ -184,14 +184,21 @@ def filled(row: WorkloadRow, source: ShapeSource) -> WorkloadRow:
     workload = row.workload
     row.shape_version = source.version
     try:
-        shapes = [source.shape(pod_set.template, row.key.namespace) for pod_set in workload.spec.pod_sets]
-        reclaimed = _reclaimed(workload, source.policy)
-        if row.phase == Phase.PENDING and any(shape.claims or shape.extended for shape in shapes):
-            shapes = _with_devices(row, shapes, source)
-        row.pod_sets = tuple(
-            PodSetRow(pod_set, shape, max(0, pod_set.count - reclaimed.get(pod_set.name, 0)))
-            for pod_set, shape in zip(workload.spec.pod_sets, shapes, strict=True)
-        )
+        pod_sets = workload.spec.pod_sets
+        shapes = [source.shape(pod_set.template, row.key.namespace) for pod_set in pod_sets]
+        reclaimed = _reclaimed(workload, source.policy) if workload.status.reclaimable_pods else _NOTHING
+        if row.phase == Phase.PENDING:
+            for shape in shapes:
+                if shape.claims or shape.extended:
+                    shapes = _with_devices(row, shapes, source)
+                    break
+        if len(shapes) == 1 and not reclaimed:
+            row.pod_sets = (PodSetRow(pod_sets[0], shapes[0], max(0, pod_sets[0].count)),)
+        else:
+            row.pod_sets = tuple(
+                PodSetRow(pod_set, shape, max(0, pod_set.count - reclaimed.get(pod_set.name, 0)))
+                for pod_set, shape in zip(pod_sets, shapes, strict=True)
+            )
         admission = workload.status.admission
         if row.phase in (Phase.RESERVED, Phase.ADMITTED) and admission is not None:
             reserve(row, admission, reclaimed)
@@ -201,6 +208,9 @@ def filled(row: WorkloadRow, source: ShapeSource) -> WorkloadRow:
     if row.phase == Phase.PENDING and source.policy.equivalence_hashing:
         row.hash = scheduling_hash(row, source.policy)
     return row
+
+
+_NOTHING: Final[dict[str, int]] = {}
 
 
 def _with_devices(row: WorkloadRow, shapes: list[PodShape], source: ShapeSource) -> list[PodShape]:

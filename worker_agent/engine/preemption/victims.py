@@ -19,6 +19,7 @@ from worker_agent.engine.preemption.ranking import NEVER
 from worker_agent.engine.preemption.search import Preemptor, Simulation, Target
 from worker_agent.engine.quota import QueueNode, QuotaNode
 from worker_agent.engine.resources import FlavorResource
+from worker_agent.engine.workload_info import WorkloadRow
 
 Rule = Callable[[Preemptor, Need], list[Target]]
 _Asked = tuple[int, str, Key, frozenset[FlavorResource], frozenset[tuple[FlavorResource, int]]]
@@ -30,6 +31,7 @@ class VictimSearch:
     def __init__(self, rule: Rule) -> None:
         self._rule = rule
         self._found: dict[_Asked, list[Target]] = {}
+        self._told: tuple[int, WorkloadRow | None, frozenset[FlavorResource], bool] = (-1, None, frozenset(), False)
         self._borrowers: dict[tuple[QuotaNode, frozenset[FlavorResource]], tuple[int, set[QueueNode]]] = {}
 
     def simulate(self, preemptor: Preemptor, fr: FlavorResource, amount: int, level: int) -> Simulation:
@@ -70,7 +72,17 @@ class VictimSearch:
         return found
 
     def _anybody(self, preemptor: Preemptor, frs: frozenset[FlavorResource]) -> bool:
-        """Whether there are candidates at all: lower ones in the own queue, or somebody who borrows."""
+        """Whether there are candidates at all: the scan asks it, and right after it the choice of victims."""
+        version, row = preemptor.state.journal.version, preemptor.row
+        told = self._told
+        if told[1] is row and told[0] == version and told[2] == frs:
+            return told[3]
+        found = self._search_anybody(preemptor, frs)
+        self._told = (version, row, frs, found)
+        return found
+
+    def _search_anybody(self, preemptor: Preemptor, frs: frozenset[FlavorResource]) -> bool:
+        """Lower ones in the own queue, or somebody who borrows."""
         queue = preemptor.queue
         if queue.candidates.any_eligible(frs, queue.within_cluster_queue, preemptor.row, queue.reservations):
             return True
