@@ -43,7 +43,7 @@ def since(workload: Document, type_: str) -> datetime:
     return timestamps.parse(text) if text else timestamps.ZERO
 
 
-_EMPTY: Final = (None, "", [], {})
+_EMPTY: Final[tuple[Any, ...]] = (None, "", [], {})
 
 
 class StatusDraft:
