@@ -184,6 +184,27 @@ class FlavorRoom:
         if len(block.columns) < len(pods.leaves):
             self._count_orphans(pods, sign)
 
+    def count_all(self, placed: Iterable[PlacedPods]) -> None:
+        """Count many for good at once."""
+        rows: list[int] = []
+        leaves: list[int] = []
+        amounts: list[int] = []
+        for pods in placed:
+            asked = [(self.resources[r], amount) for r, amount in pods.requests.items() if r in self.resources]
+            found = [self.tree.leaf_named(leaf_id) for leaf_id in pods.leaves]
+            for leaf, count in zip(found, pods.counts, strict=True):
+                if leaf is not None:
+                    for row, amount in asked:
+                        rows.append(row)
+                        leaves.append(leaf)
+                        amounts.append(amount * count)
+            if None in found:
+                self._count_orphans(pods, 1)
+        left = self.left.copy()
+        np.subtract.at(left, (np.array(rows, dtype=np.int64), np.array(leaves, dtype=np.int64)), amounts)
+        self.cells = Cells(left)
+        self._blocks.clear()
+
     def _count_orphans(self, pods: PlacedPods, sign: int) -> None:
         """They count should their leaf come (back)."""
         for leaf_id, count in zip(pods.leaves, pods.counts, strict=True):

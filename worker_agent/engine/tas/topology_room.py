@@ -70,10 +70,8 @@ class TopologyRoom:
         else:
             mine = self._own_nodes(row, levels)
         room = FlavorRoom(row.name, row.topology, row.tolerations, levels, mine)
-        for flavor in self._counting_for(row.name, room.tree.hostname):
-            for placed in self._placed.get(flavor, {}).values():
-                for pods in placed:
-                    room.count(pods, 1)
+        counting = [self._placed.get(flavor, {}) for flavor in self._counting_for(row.name, room.tree.hostname)]
+        room.count_all(pods for held in counting for placed in held.values() for pods in placed)
         return room
 
     def _own_nodes(self, row: FlavorRow, levels: Sequence[str]) -> list[NodeFacts]:
