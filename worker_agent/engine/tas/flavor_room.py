@@ -201,7 +201,8 @@ class FlavorRoom:
             if None in found:
                 self._count_orphans(pods, 1)
         left = self.left.copy()
-        np.subtract.at(left, (np.array(rows, dtype=np.int64), np.array(leaves, dtype=np.int64)), amounts)
+        cells = (np.array(rows, dtype=np.int64), np.array(leaves, dtype=np.int64))
+        np.subtract.at(left, cells, np.array(amounts, dtype=np.int64))
         self.cells = Cells(left)
         self._blocks.clear()
 
