@@ -19,6 +19,14 @@ def test_every_shipped_manifest_is_of_a_known_kind():
         objects.resource_of(document)
 
 
+def test_tour_names_a_folder_of_objects_for_every_cluster():
+    folder = spec.shipped().parent / "tour"
+    found = spec.load(folder)
+    assert found.job_kinds
+    assert spec.documents(folder / "manager")
+    assert all(spec.documents(folder / "workers" / worker.name) for worker in found.workers)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     {
