@@ -36,7 +36,7 @@ def enroll(  # noqa: PLR0913, PLR0917 - the command's own options
     Example: fedhub enroll oregon --config hub.yaml
     """
     from hub.app import enrolling  # noqa: PLC0415 - imports that take long wait until they are needed
-    from worker_agent.api import durations  # noqa: PLC0415
+    from worker_agent.api import durations, timestamps  # noqa: PLC0415
     from worker_agent.tunnel import protocol  # noqa: PLC0415
 
     settings = _settings(config)
@@ -63,7 +63,7 @@ def enroll(  # noqa: PLR0913, PLR0917 - the command's own options
             "hubs": list(hubs),
             "caPin": invited.pin,
             "token": invited.token.text,
-            "expires": invited.expires_at.isoformat(timespec="seconds"),
+            "expires": timestamps.rfc3339(invited.expires_at),
             "created": invited.created,
             "command": command,
         }
