@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from worker_agent.api import durations
+from worker_agent.api import durations, quantity
 
 
 def _duration(value: Any) -> Any:
@@ -35,6 +35,8 @@ Duration = Annotated[timedelta, BeforeValidator(_duration)]
 NonNegativeDuration = Annotated[Duration, AfterValidator(_not_negative)]
 PositiveDuration = Annotated[Duration, AfterValidator(_positive)]
 NonNegative = Annotated[int, Field(ge=0)]
+Seconds = Annotated[int, Field(ge=0, le=2**31 - 1)]
+"""As many as 32 bits hold, as in Kueue."""
 PortNumber = Annotated[int, Field(ge=1, le=65535)]
 
 
@@ -42,6 +44,28 @@ QualifiedName = Annotated[
     str,
     Field(max_length=253, pattern=r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"),
 ]
+DnsLabel = Annotated[str, Field(max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
+DnsSubdomain = Annotated[
+    str, Field(max_length=253, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
+]
+
+
+def _quantity(value: str | int) -> str | int:
+    quantity.parse(value)
+    return value
+
+
+QuantityText = Annotated[str | int, AfterValidator(_quantity)]
+
+
+def _external_framework(value: str) -> str:
+    kind, version, *group = value.split(".")[:3] if value.count(".") > 1 else ("", "", "")
+    if not (kind and version and group and all(value.split("."))):
+        raise ValueError("must be format, 'Kind.version.group.com'")
+    return value
+
+
+ExternalFramework = Annotated[str, AfterValidator(_external_framework)]
 LARGEST_PORT = 65535
 
 

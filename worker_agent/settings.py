@@ -20,19 +20,24 @@ from worker_agent.declared_kind_settings import DeclaredKindStanza
 from worker_agent.setting_values import (
     Address,
     AddressOrOff,
+    DnsLabel,
+    DnsSubdomain,
+    ExternalFramework,
     NonNegative,
     NonNegativeDuration,
     PortNumber,
     PositiveDuration,
     QualifiedName,
+    QuantityText,
+    Seconds,
     Stanza,
 )
 
 
 class InternalCertificateManagement(Stanza):
     enable: bool = True
-    webhook_service_name: str = "kueue-webhook-service"
-    webhook_secret_name: str = "kueue-webhook-server-cert"
+    webhook_service_name: DnsLabel = "kueue-webhook-service"
+    webhook_secret_name: DnsSubdomain = "kueue-webhook-server-cert"
 
 
 class Webhook(Stanza):
@@ -112,8 +117,8 @@ class Health(Stanza):
 
 class LeaderElection(Stanza):
     leader_elect: bool = True
-    resource_name: str = "c1f6bfd2.kueue.x-k8s.io"
-    resource_namespace: str = ""
+    resource_name: DnsSubdomain = "c1f6bfd2.kueue.x-k8s.io"
+    resource_namespace: DnsLabel | Literal[""] = ""
     resource_lock: Literal["leases"] = "leases"
     lease_duration: PositiveDuration = timedelta(seconds=15)
     renew_deadline: PositiveDuration = timedelta(seconds=10)
@@ -133,7 +138,7 @@ class ControllerOptions(Stanza):
 
 
 class ClientConnection(Stanza):
-    qps: float = 300.0
+    qps: float = Field(default=300.0, allow_inf_nan=False)
     """Negative switches the limit off."""
     burst: int = 500
 
@@ -153,8 +158,8 @@ class TransportSecurity(Stanza):
 class RequeuingStrategy(Stanza):
     timestamp: Literal["Eviction", "Creation"] = "Eviction"
     backoff_limit_count: NonNegative | None = None
-    backoff_base_seconds: NonNegative = 60
-    backoff_max_seconds: NonNegative = 3600
+    backoff_base_seconds: Seconds = 60
+    backoff_max_seconds: Seconds = 3600
 
 
 class WaitForPodsReady(Stanza):
@@ -167,10 +172,10 @@ class WaitForPodsReady(Stanza):
 
 class Integrations(Stanza):
     frameworks: list[str] = ["batch/job"]
-    external_frameworks: list[str] = []
+    external_frameworks: list[ExternalFramework] = []
     declared_kinds: list[DeclaredKindStanza] = []
     """Job kinds of one's own: described here, they are queued, admitted and dispatched like the built-in ones."""
-    label_keys_to_copy: list[str] = []
+    label_keys_to_copy: list[QualifiedName] = []
 
     @model_validator(mode="after")
     def _known(self) -> Self:
@@ -204,14 +209,14 @@ class FairSharing(Stanza):
 class AdmissionFairSharing(Stanza):
     usage_half_life_time: NonNegativeDuration
     usage_sampling_interval: PositiveDuration = timedelta(minutes=5)
-    resource_weights: dict[str, Annotated[float, Field(ge=0)]] = {}
+    resource_weights: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = {}
 
 
 class ResourceTransformation(Stanza):
-    input: str
+    input: str = Field(min_length=1)
     strategy: Literal["Retain", "Replace"] = "Retain"
     multiply_by: str = ""
-    outputs: dict[str, str | int] = {}
+    outputs: dict[str, QuantityText] = {}
 
 
 class CelSelector(Stanza):
@@ -352,7 +357,7 @@ class AgentSettings(BaseSettings):
     )
     api_version: Literal["config.kueue.x-k8s.io/v1beta2"] = "config.kueue.x-k8s.io/v1beta2"
     kind: Literal["Configuration"] = "Configuration"
-    namespace: str = "kueue-system"
+    namespace: DnsLabel = "kueue-system"
     manage_jobs_without_queue_name: bool = False
     managed_jobs_namespace_selector: dict[str, Any] | None = None
     internal_cert_management: InternalCertificateManagement = InternalCertificateManagement()

@@ -12,11 +12,16 @@ _UNITS_MICROSECONDS = {
     "m": 60_000_000.0,
     "h": 3_600_000_000.0,
 }
-_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)")
+_PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h)")
+_LONGEST = timedelta(microseconds=(2**63 - 1) // 1000)
+"""Go counts nanoseconds in 64 bits."""
 
 
 def parse(text: str) -> timedelta:
-    """The duration that ``text`` writes, to the microsecond. Raises ValueError saying what a duration looks like."""
+    """The duration that ``text`` writes, to the microsecond. Raises ValueError saying what a duration looks like.
+
+    Like Go it refuses what 64 bits of nanoseconds do not hold, about 292 years.
+    """
     sign, rest = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
     if rest == "0":
         return timedelta(0)
@@ -28,6 +33,8 @@ def parse(text: str) -> timedelta:
         position = match.end()
     if not rest or position != len(rest):
         raise ValueError(f"{text!r} is no duration; write a number with a unit, such as 30s, 5m or 1h30m")
+    if microseconds > _LONGEST / timedelta(microseconds=1):
+        raise ValueError(f"{text!r} is too long; a duration is at most 2562047h")
     return timedelta(microseconds=sign * microseconds)
 
 

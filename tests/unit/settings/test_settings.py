@@ -75,6 +75,25 @@ WRONG = {
         "multiKueue.gcInterval: 'soon': 'soon' is no duration; write a number",
     ),
     "negative duration": ("multiKueue: {gcInterval: -1s}", "multiKueue.gcInterval: '-1s': must not be negative"),
+    "endless duration": (
+        "waitForPodsReady: {timeout: 999999999h}",
+        "waitForPodsReady.timeout: '999999999h': '999999999h' is too long; a duration is at most 2562047h",
+    ),
+    "rate": ("clientConnection: {qps: .nan}", "clientConnection.qps: nan: must be a finite number"),
+    "namespace": ("namespace: My Namespace", "namespace: 'My Namespace': must match"),
+    "endless backoff": (
+        "waitForPodsReady: {requeuingStrategy: {backoffBaseSeconds: 10000000000}}",
+        "waitForPodsReady.requeuingStrategy.backoffBaseSeconds: 10000000000: must be at most 2147483647",
+    ),
+    "external framework": (
+        "integrations: {externalFrameworks: [Foo.v1.example.com, Foo]}",
+        "integrations.externalFrameworks[1]: 'Foo': must be format, 'Kind.version.group.com'",
+    ),
+    "label to copy": ("integrations: {labelKeysToCopy: [a b]}", "integrations.labelKeysToCopy[0]: 'a b': must match"),
+    "transformation output": (
+        "resources: {transformations: [{input: a, outputs: {b: much}}]}",
+        "resources.transformations[0].outputs.b: 'much': quantities must match the regular expression",
+    ),
     "origin": ("multiKueue: {origin: -a}", "multiKueue.origin: '-a': must match"),
     "timestamp": (
         "waitForPodsReady: {requeuingStrategy: {timestamp: Now}}",
