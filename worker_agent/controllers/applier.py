@@ -29,7 +29,7 @@ from worker_agent.engine.intents import (
 )
 from worker_agent.kube.client import Client, PatchType
 from worker_agent.kube.clock import Clock
-from worker_agent.kube.errors import AlreadyExists, Conflict, NotFound, ReconcileError
+from worker_agent.kube.errors import AlreadyExists, Conflict, Invalid, NotFound, ReconcileError
 from worker_agent.kube.events import EventRecorder, ObjectReference
 
 log = logging.getLogger(__name__)
@@ -150,19 +150,28 @@ class Applier:
             # A server makes null of a status that loses its last field by an apply, and then refuses it.
             await self._remove_leftovers(batch, ref, before, changes)
             return
-        raw = await self._guarded(
-            ref,
-            self._client.apply(
-                first.resource,
-                first.key.name,
-                first.key.namespace,
-                body,
-                field_manager=first.field_manager,
-                subresource="status",
-            ),
-        )
+        try:
+            raw = await self._send_status(ref, body, first.field_manager)
+        except Invalid:
+            left = after.get("status") or {}
+            gone = [name for name, value in (before.get("status") or {}).items() if value and not left.get(name)]
+            if not gone:
+                raise
+            # Where somebody else owns a part of what is to go, a server makes null of the rest and then refuses it.
+            removal = {"metadata": _version_of(before), "status": dict.fromkeys(gone)}
+            await self._merge(batch, ref, removal, first.field_manager, "status")
+            if "resourceVersion" in body["metadata"]:
+                body["metadata"] |= _version_of(batch.documents[ref] or {})
+            raw = await self._send_status(ref, body, first.field_manager)
         written = batch.documents[ref] = self._known.note(first.resource, raw)
         await self._remove_leftovers(batch, ref, written, changes)
+
+    async def _send_status(self, ref: Ref, body: Document, manager: str) -> bytes:
+        resource, key = ref
+        apply = self._client.apply(
+            resource, key.name, key.namespace, body, field_manager=manager, subresource="status"
+        )
+        return await self._guarded(ref, apply)
 
     async def _remove_leftovers(self, batch: _Batch, ref: Ref, written: Document, changes: list[ApplyStatus]) -> None:
         """Fields that another manager owns too stay in spite of our apply; what a decision removed has to go."""

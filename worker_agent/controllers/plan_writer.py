@@ -28,6 +28,9 @@ log = logging.getLogger(__name__)
 WORKERS = 16
 """Writes under way at a time."""
 
+LONGEST_REFUSED = 10.0
+"""Seconds between two attempts at an admission that the API server refuses time and again."""
+
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
@@ -61,6 +64,10 @@ class PlanWriter:
         self._departures: dict[Key, Departure] = {}
         """Kept apart: the own admission of one that has to leave may still be on its way, and comes first."""
         self._doubtful: set[Key] = set()
+        self._refused: dict[Key, tuple[Admit, float]] = {}
+        """Admissions that the engine is still to be told to forget, and when: it decides the same again at once."""
+        self._refusals: dict[Key, int] = {}
+        """How often in a row."""
         self.controller: Controller[Key] = Controller("scheduler", self._write, workers=WORKERS, clock=clock)
 
     def take(self, plan: Plan) -> None:
@@ -77,13 +84,13 @@ class PlanWriter:
 
     @property
     def idle(self) -> bool:
-        return not self._steps and not self._departures and self.controller.idle
+        return not (self._steps or self._departures or self._refused) and self.controller.idle
 
     async def _write(self, key: Key) -> float | None:
         async with self._known.turns.turn([(WORKLOADS, key)]):
             await self._write_in_turn(self._steps.pop(key, None))
             await self._depart(key, self._departures.pop(key, None))
-        return None
+        return self._forget_refused(key)
 
     async def _write_in_turn(self, step: Step | None) -> None:
         if isinstance(step, Admit):
@@ -106,15 +113,18 @@ class PlanWriter:
             self._doubtful.add(step.key)
             self._steps[step.key] = step
             raise
-        except ApiError as error:
-            if not isinstance(error, NotFound):
-                log.warning("admission of %s refused: %s", step.key, error)
+        except NotFound:
+            self._refusals.pop(step.key, None)
             self._forget(step)
+        except ApiError as error:
+            log.warning("admission of %s refused: %s", step.key, error)
+            self._give_up(step)
         except BaseException:
             self._steps[step.key] = step
             raise
         else:
             self._doubtful.discard(step.key)
+            self._refusals.pop(step.key, None)
 
     async def _try_admit(self, step: Admit) -> None:
         workload = self._known.document(WORKLOADS, step.key)
@@ -134,6 +144,28 @@ class PlanWriter:
         if step.replaces is not None:
             self._departures[step.replaces] = Replaced(step.replaced_message)
             self.controller.enqueue(step.replaces)
+
+    def _give_up(self, step: Admit) -> None:
+        """Forget it, later and later: nothing else keeps engine and server from going round and round."""
+        earlier = self._refusals.get(step.key, 0)
+        self._refusals[step.key] = earlier + 1
+        if not earlier:
+            self._forget(step)
+            return
+        pause = min(LONGEST_REFUSED, 0.05 * 2.0 ** min(earlier, 10))
+        self._refused[step.key] = (step, self._clock.monotonic() + pause)
+
+    def _forget_refused(self, key: Key) -> float | None:
+        """Seconds until that is due."""
+        if key not in self._refused:
+            return None
+        step, due = self._refused[key]
+        left = due - self._clock.monotonic()
+        if left > 0:
+            return left
+        del self._refused[key]
+        self._forget(step)
+        return None
 
     def _forget(self, step: Admit) -> None:
         self._doubtful.discard(step.key)

@@ -104,6 +104,17 @@ async def test_last_field_of_a_status_is_removed_by_a_patch_alone():
     assert [(method, body["status"]) for method, _, body in shop.sent] == [("PATCH", {"clusterName": None})]
 
 
+async def test_what_the_server_cannot_take_out_of_an_apply_is_removed_first():
+    checks = [{"name": "budget", "state": "Ready"}]
+    shop = writing(workload(admissionChecks=checks), answer(422, status(422, "Invalid")), echo("2"), echo("3"))
+    reserved = (SetCondition("QuotaReserved", "True", "QuotaReserved"),)
+    await shop.applier.apply([change(fields={"admissionChecks": None}, conditions=reserved)])
+    refused, removal, again = [body["status"] for _, _, body in shop.sent]
+    assert removal == {"admissionChecks": None}
+    assert refused == again
+    assert again["conditions"]
+
+
 async def test_events_follow_successful_writes():
     shop = writing()
     await shop.applier.apply([event(), change(fields={"clusterName": "a"})])

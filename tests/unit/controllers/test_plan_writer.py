@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from datetime import UTC, datetime
 
 import pytest
 
@@ -16,6 +17,7 @@ from worker_agent.engine.nomination import Outcome
 from worker_agent.engine.plan import Admit, Plan, Preempt, Requeue
 from worker_agent.engine.requeue_reason import RequeueReason
 from worker_agent.engine.reservation import Observability
+from worker_agent.kube.clock import LoopClock
 
 KEY = Key("ns", "w")
 ADMISSION = {"clusterQueue": "q", "podSetAssignments": [{"name": "main", "flavors": {"cpu": "f"}, "count": 1}]}
@@ -108,6 +110,28 @@ async def test_refused_admission_is_forgotten(refusal):
     await desk.write(ADMIT)
     assert desk.posted == [Forget(KEY)]
     assert desk.told == []
+
+
+@pytest.mark.looptime
+async def test_admission_that_is_refused_again_is_forgotten_later_and_later():
+    shop = Desk(*(answer(422, status(422, "Invalid")) for _ in range(4))).shop
+    loop = asyncio.get_running_loop()
+    forgotten_at = []
+
+    def forgotten(message):
+        """The engine decides the same again, as long as there are answers."""
+        forgotten_at.append(round(loop.time(), 2))
+        if len(forgotten_at) < 4:
+            writer.take(Plan(steps=(ADMIT,)))
+
+    lasting = LoopClock(datetime(2026, 1, 1, tzinfo=UTC), 0)
+    writer = PlanWriter(shop.client, shop.known, shop.applier, Observability(), forgotten, lasting)
+    writer.take(Plan(steps=(ADMIT,)))
+    running = asyncio.create_task(writer.run())
+    await asyncio.sleep(5)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert forgotten_at == [0.0, 0.1, 0.3, 0.7]
 
 
 async def test_lost_answer_is_looked_up_and_not_given_away():
