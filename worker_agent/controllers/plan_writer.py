@@ -18,6 +18,7 @@ from worker_agent.engine import admission_checks, reservation, scheduling_writes
 from worker_agent.engine.intents import Intent
 from worker_agent.engine.plan import Admit, Evict, Plan, Preempt, Requeue, SecondPassFailed, Step
 from worker_agent.engine.reservation import Observability
+from worker_agent.kube.budget import CLOCK_GRAIN
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.controller import Controller
@@ -161,7 +162,7 @@ class PlanWriter:
             return None
         step, due = self._refused[key]
         left = due - self._clock.monotonic()
-        if left > 0:
+        if left > CLOCK_GRAIN:
             return left
         del self._refused[key]
         self._forget(step)
