@@ -168,9 +168,7 @@ class Applier:
 
     async def _send_status(self, ref: Ref, body: Document, manager: str) -> bytes:
         resource, key = ref
-        apply = self._client.apply(
-            resource, key.name, key.namespace, body, field_manager=manager, subresource="status"
-        )
+        apply = self._client.apply(resource, key.name, key.namespace, body, field_manager=manager, subresource="status")
         return await self._guarded(ref, apply)
 
     async def _remove_leftovers(self, batch: _Batch, ref: Ref, written: Document, changes: list[ApplyStatus]) -> None:
