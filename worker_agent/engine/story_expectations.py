@@ -97,8 +97,15 @@ def _usage(world: StoryWorld, wanted: Any) -> Iterator[str]:
         for flavor, amounts in flavors.items():
             for resource, amount in amounts.items():
                 got = row.node.usage.get((flavor, resource), 0)
-                if got != quantity.value(resource, amount):
+                if got != _amount(resource, amount, f"expect.usage.{queue}.{flavor}.{resource}"):
                     yield f"{queue} uses {resources.text(resource, got)} {resource} of {flavor} instead of {amount}"
+
+
+def _amount(resource: str, amount: Any, place: str) -> int:
+    try:
+        return quantity.value(resource, amount)
+    except quantity.QuantityError as error:
+        raise StoryError(f"{place}: {amount!r}: {error}") from None
 
 
 _CHECKS: Final[dict[str, Callable[[StoryWorld, Any], Iterator[str]]]] = {
@@ -117,9 +124,13 @@ def _admission_times(wanted: Any, admitted_at: Mapping[Key, datetime], start: da
     """Name: when it was admitted last, counted from the start."""
     for name, moment in wanted.items():
         got = admitted_at.get(story_scenario.key_of(name))
+        try:
+            wanted_at = durations.parse(str(moment))
+        except ValueError as error:
+            raise StoryError(f"expect.admittedAt.{name}: {error}") from None
         if got is None:
             yield f"{name} was never admitted"
-        elif got - start != durations.parse(str(moment)):
+        elif got - start != wanted_at:
             yield f"{name} was admitted at {got - start} instead of {moment}"
 
 

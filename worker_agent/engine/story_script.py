@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from worker_agent.api import quantity, timestamps
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
-from worker_agent.engine import policy, story, story_objects, story_trace
+from worker_agent.engine import policy, story, story_objects, story_shape, story_trace
 from worker_agent.engine.feature_gates import FeatureGateError
 from worker_agent.engine.story import CycleTale
 from worker_agent.engine.story_objects import WORKLOAD, StoryError
@@ -38,6 +38,7 @@ class Script:
         for field, type_ in (("objects", list), ("steps", list), ("startTime", str)):
             if not isinstance(document.get(field), type_):
                 raise StoryError(f"{field}: {_shown(document.get(field))}: must be a {_TYPES[type_]}")
+        story_shape.check(document, story_shape.Recorded)
         self._document = document
         self._trace: list[Document] | None = document.get("trace")
         self._cycles = 0

@@ -15,7 +15,7 @@ import msgspec
 from worker_agent.api import durations, quantity, timestamps
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
-from worker_agent.engine import policy, story, story_expectations, story_objects, story_scenario
+from worker_agent.engine import policy, story, story_expectations, story_objects, story_scenario, story_shape
 from worker_agent.engine.feature_gates import FeatureGateError
 from worker_agent.engine.plan import Plan
 from worker_agent.engine.story_objects import WORKLOAD, StoryError
@@ -35,6 +35,7 @@ class Timeline:
 
     def __init__(self, document: Document) -> None:
         """Raises StoryError for a document that is no scenario."""
+        story_shape.check(document, story_shape.Scenario)
         unknown = sorted(document.keys() - {"about", "settings", "featureGates", "cluster", "timeline"})
         if unknown:
             raise StoryError(f"{unknown[0]}: unknown field; known are about, settings, featureGates, cluster, timeline")
@@ -71,7 +72,7 @@ class Timeline:
         except (KeyError, ValueError):
             raise StoryError(f"{place}.at: {entry.get('at')!r}: must be a time such as 90s or 1h30m, or end") from None
         for name in actions:
-            self._note(moment, name, entry[name])
+            self._note(moment, name, entry[name] or {})
 
     def _note(self, moment: datetime, name: str, what: Any) -> int:
         self._count += 1

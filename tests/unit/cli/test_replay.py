@@ -150,6 +150,31 @@ class TestBadFiles:
         path.write_text("steps: []")
         assert "line 1: JSON is malformed" in self.refused(path)
 
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("cluster: 5", "cluster: Expected `object | null`, got `int`"),
+            ("cluster: {queues: {q: [a]}}", "cluster.queues[...]: Expected `object | null`, got `array`"),
+            ("{cluster: {queues: {q: {}}}, timeline: [[]]}", "timeline[0]: Expected `object`, got `array`"),
+            (
+                "{cluster: {queues: {q: {}}}, timeline: [{at: 0s, expect: {usage: {q: {f: {cpu: much}}}}}]}",
+                "expect.usage.q.f.cpu: 'much': quantities must match",
+            ),
+            (
+                "{cluster: {queues: {q: {}}}, timeline: [{at: 0s, expect: {admittedAt: {w: soon}}}]}",
+                "expect.admittedAt.w: 'soon' is no duration",
+            ),
+        ],
+    )
+    def test_field_of_a_wrong_form_is_named(self, tmp_path, text, message):
+        path = tmp_path / "x.yaml"
+        path.write_text(text)
+        assert message in self.refused(path)
+
+    def test_step_of_a_wrong_form_is_named(self, tmp_path):
+        path = write(tmp_path, scenario(steps=["cycle"]))
+        assert "steps[0]: Expected `object`, got `str`" in self.refused(path)
+
     def test_many_without_a_choice(self, tmp_path):
         path = write(tmp_path, scenario(steps=[]), scenario(steps=[]))
         assert "holds 2 scenarios: choose one with --name or --line" in self.refused(path)
