@@ -65,7 +65,7 @@ def _external_framework(value: str) -> str:
     return value
 
 
-ExternalFramework = Annotated[str, AfterValidator(_external_framework)]
+ExternalKindName = Annotated[str, AfterValidator(_external_framework)]
 LARGEST_PORT = 65535
 
 

@@ -22,7 +22,7 @@ from worker_agent.setting_values import (
     AddressOrOff,
     DnsLabel,
     DnsSubdomain,
-    ExternalFramework,
+    ExternalKindName,
     NonNegative,
     NonNegativeDuration,
     PortNumber,
@@ -172,7 +172,7 @@ class WaitForPodsReady(Stanza):
 
 class Integrations(Stanza):
     frameworks: list[str] = ["batch/job"]
-    external_frameworks: list[ExternalFramework] = []
+    external_frameworks: list[ExternalKindName] = []
     declared_kinds: list[DeclaredKindStanza] = []
     """Job kinds of one's own: described here, they are queued, admitted and dispatched like the built-in ones."""
     label_keys_to_copy: list[QualifiedName] = []
