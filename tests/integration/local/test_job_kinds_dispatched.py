@@ -63,6 +63,13 @@ def check():
     ]
 
 
+def bring_along(worker, example):
+    """What the job refers to has to be where it runs."""
+    documents = yaml.safe_load_all((FOLDER / example).read_text())
+    if referred := [each for each in documents if each and each["kind"] == "ConfigMap"]:
+        worker("apply", "-n", "default", "-f", "-", stdin=yaml.safe_dump_all(referred))
+
+
 def until_empty(kubectl, *kinds):
     """Nothing that the hub made is left."""
     deadline = time.monotonic() + PATIENCE_SECONDS
@@ -78,6 +85,7 @@ def until_empty(kubectl, *kinds):
 @pytest.mark.parametrize("example", [each for each in ENDING if each not in STAY_HERE])
 def test_example_runs_on_the_worker_and_ends_here(federation, example):
     manager, worker = federation
+    bring_along(worker, example)
     with made(manager, example) as names:
         for name in names:
             until(manager, name, ended_well)
@@ -87,6 +95,7 @@ def test_example_runs_on_the_worker_and_ends_here(federation, example):
 @pytest.mark.parametrize("example", SERVING)
 def test_example_serves_on_the_worker(federation, example):
     manager, worker = federation
+    bring_along(worker, example)
     with made(manager, example) as names:
         for name in names:
             if name.startswith("deployment.apps/"):
