@@ -23,6 +23,10 @@ ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 def demo(  # noqa: PLR0913, PLR0917 - the command's own options
     jobs: Annotated[int, typer.Option(min=1, max=100_000, help="How many jobs to submit.")] = 30,
+    all_kinds: Annotated[
+        bool,
+        typer.Option("--all-kinds", help="One job of every kind instead of training Jobs; their operators are played."),
+    ] = False,
     keep: Annotated[
         bool, typer.Option("--keep", help="Leave the federation running and print how to reach it.")
     ] = False,
@@ -36,7 +40,7 @@ def demo(  # noqa: PLR0913, PLR0917 - the command's own options
 
     A federation that already runs in the state folder is used and left running. Exits 0 only when every job finished.
 
-    Examples: fedhub demo; fedhub demo --jobs 300; fedhub demo --keep
+    Examples: fedhub demo; fedhub demo --jobs 300; fedhub demo --keep; fedhub demo --all-kinds
     """
     from hub.local import spec  # noqa: PLC0415 - imports that take long wait until they are needed
     from hub.local.layout import Layout  # noqa: PLC0415
@@ -44,11 +48,13 @@ def demo(  # noqa: PLR0913, PLR0917 - the command's own options
     try:
         folder = manifests or spec.shipped()
         found = spec.load(folder)
+        if all_kinds:
+            found = found.model_copy(update={"job_kinds": True})
     except spec.SpecError as error:
         output.fail(error, 2)
     if found.manager is None:
         output.fail(f"{folder / 'federation.yaml'}: manager: required by the demo", 2)
-    options = {"jobs": jobs, "keep": keep, "timeout": timeout, "state": state, "real": real}
+    options = {"jobs": 0 if all_kinds else jobs, "keep": keep, "timeout": timeout, "state": state, "real": real}
     rows, unfinished = _run(found, folder, options)
     _report(rows, output_format)
     if keep:
@@ -90,17 +96,18 @@ def _run(found: Any, folder: Path, options: dict[str, Any]) -> tuple[list[Any], 
         )
     if not options["keep"] and not reused:
         federation.down()
-    return rows, [row for row in rows if row.stage is not Stage.FINISHED]
+    return rows, [row for row in rows if row.stage not in (Stage.FINISHED, Stage.SERVING)]
 
 
 async def _follow(layout: Any, manager: str, folder: Path, options: dict[str, Any]) -> list[Any]:
-    from hub.local import demo_jobs  # noqa: PLC0415
+    from hub.local import demo_jobs, demo_kinds  # noqa: PLC0415
     from hub.local.demo import Demo  # noqa: PLC0415
     from hub.local.federation import connect  # noqa: PLC0415
     from hub.local.spec import documents  # noqa: PLC0415
 
     run = "".join(secrets.choice(ALPHABET) for _ in range(4))
-    made = demo_jobs.make(documents(folder / "jobs"), options["jobs"], run)
+    count = options["jobs"]
+    made = demo_jobs.make(documents(folder / "jobs"), count, run) if count else demo_kinds.make(run)
     async with connect(layout, manager) as client:
         with _Board(len(made)) as board:
             return await Demo(client, made, run, board.show).follow(options["timeout"])
@@ -160,6 +167,7 @@ def _report(rows: list[Any], format_: Format) -> None:
             [
                 {
                     "job": r.job,
+                    "kind": r.kind,
                     "stage": str(r.stage),
                     "cluster": r.cluster,
                     "waited": r.waited,
@@ -173,9 +181,17 @@ def _report(rows: list[Any], format_: Format) -> None:
         return
     wide = format_ is Format.WIDE
     output.table(
-        ["job", "cluster", "waited", "ran", "why that cluster"],
+        ["job", "kind", "stage", "cluster", "waited", "ran", "why that cluster"],
         [
-            [row.job, row.cluster or str(row.stage), _seconds(row.waited), _seconds(row.ran), _why(row.why, wide)]
+            [
+                row.job,
+                row.kind,
+                str(row.stage),
+                row.cluster,
+                _seconds(row.waited),
+                _seconds(row.ran),
+                _why(row.why, wide),
+            ]
             for row in rows
         ],
     )

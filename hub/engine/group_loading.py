@@ -185,7 +185,8 @@ def _components(local: Workload, owner: Owner, job: Document | None, manager: Ma
         for sight in (Sight.of(document),)
     ]
     expected = owner.kind.workload_count(job) if job is not None else len(members)
-    return Components(expected, tuple(members))
+    # A set with one Workload has nobody to wait for, and its Workload need not say which one it is.
+    return Components(expected, tuple(members)) if max(expected, len(members)) > 1 else None
 
 
 def _index(workload: Workload) -> int | None:

@@ -101,9 +101,8 @@ def _created(group: RemoteGroup, cluster: str, gated: bool) -> CreateObject:
 
 def _with_siblings(group: RemoteGroup, components: Components) -> tuple[list[HubIntent], bool]:
     """All Workloads of one owner share a cluster: the first is dispatched, the others follow. True: all is said."""
-    revisit = Revisit(tuple(member.key for member in components.members if member.key != group.key))
     if len(components.members) < components.expected:
-        return [revisit], True
+        return [], True
     siblings = [member for member in components.members if member.key != group.key]
     taken = sorted({member.cluster_name for member in siblings if member.cluster_name})
     if len(taken) > 1:
@@ -111,8 +110,17 @@ def _with_siblings(group: RemoteGroup, components: Components) -> tuple[list[Hub
         message = f"checking component workloads: component workloads assigned to different clusters: {text}"
         return [RetryWithError(message)], True
     if taken:
-        return [revisit, *_follow(group, taken[0])], True
-    return [revisit], not _is_primary(group.key.name, components.members, siblings)
+        return _follow(group, taken[0]), True
+    if _is_primary(group.key.name, components.members, siblings):
+        return [], False
+    # It may have waited for this one. The others are told by the first once it has a cluster: nobody tells in a circle.
+    first = _first(components.members)
+    return [Revisit((first.key,))] if first is not None and first.key != group.key else [], True
+
+
+def _first(members: Sequence[Component]) -> Component | None:
+    indexed = [(member.index, member.key, member) for member in members if member.index is not None]
+    return min(indexed)[2] if indexed else None
 
 
 def _follow(group: RemoteGroup, cluster: str) -> list[HubIntent]:

@@ -141,8 +141,9 @@ def _told(group: RemoteGroup, cluster: str, copy: Sight, now: datetime) -> list[
         "nominatedClusterNames": None,
     }
     intents: list[HubIntent] = [_status(group, fields), sync_check.event(group, message)]
-    siblings = tuple(member.key for member in group.components.members) if group.components else ()
-    if siblings:
+    members = group.components.members if group.components is not None else ()
+    siblings = tuple(member.key for member in members if member.key != group.key)
+    if siblings and not group.placed:
         intents.append(Revisit(siblings))
     if not group.placed:
         intents.append(CountAdmitted(cluster_queue(group), cluster))

@@ -1,14 +1,14 @@
 """The demo: submit jobs to the manager's queue and follow them, through the API alone, until each has ended."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from hub.local import demo_board
+from hub.local import demo_board, objects
 from hub.local.demo_board import Row, Stage
 from hub.local.demo_jobs import RUN_LABEL
 from worker_agent.api.document import Document
-from worker_agent.api.resource_type import JOBS, WORKLOADS
+from worker_agent.api.resource_type import DEPLOYMENTS, WORKLOADS, ResourceType
 from worker_agent.kube.client import Client
 from worker_agent.kube.errors import AlreadyExists, ServerError
 from worker_agent.kube.informer import Event, Informer, Keep, document
@@ -17,6 +17,7 @@ OnChange = Callable[[list[Row]], None]
 
 SUBMIT_CONCURRENCY = 16
 RETRY_SECONDS = 0.2
+AT_REST = (Stage.SERVING, Stage.FINISHED, Stage.FAILED)
 
 
 @dataclass
@@ -35,23 +36,26 @@ class Demo:
     def __post_init__(self) -> None:
         self._rows = {(name := job["metadata"]["name"]): Row(name, Stage.QUEUED) for job in self.jobs}
 
+    def _resources(self) -> list[ResourceType]:
+        found = {objects.resource_of(job): None for job in self.jobs}
+        return list(found)
+
     async def follow(self, timeout_seconds: float) -> list[Row]:
         """Submits every job and returns their rows when all have ended, or when ``timeout_seconds`` have passed."""
         namespace = self.jobs[0]["metadata"]["namespace"]
-        jobs = Informer(
-            self.client,
-            JOBS,
-            document,
-            namespace=namespace,
-            label_selector=f"{RUN_LABEL}={self.run}",
-            keep=Keep.DECODED,
-        )
+        selector = f"{RUN_LABEL}={self.run}"
+        sources = [
+            Informer(self.client, resource, document, namespace=namespace, label_selector=selector, keep=Keep.DECODED)
+            for resource in self._resources()
+        ]
+        for source in sources:
+            source.add_handler(self._on_job)
         workloads = Informer(self.client, WORKLOADS, document, namespace=namespace, keep=Keep.DECODED)
-        jobs.add_handler(self._on_job)
         workloads.add_handler(self._on_workload)
-        watching = [asyncio.create_task(jobs.run()), asyncio.create_task(workloads.run())]
+        sources.append(workloads)
+        watching = [asyncio.create_task(source.run()) for source in sources]
         try:
-            await asyncio.gather(jobs.synced.wait(), workloads.synced.wait())
+            await asyncio.gather(*(source.synced.wait() for source in sources))
             await self._submit()
             async with asyncio.timeout(timeout_seconds):
                 await self._done.wait()
@@ -82,7 +86,8 @@ class Demo:
         """Until it is there: an answer that was lost on the way may have been a success."""
         while True:
             try:
-                await self.client.create(JOBS, job, job["metadata"]["namespace"], field_manager="fedhub-demo")
+                resource, namespace = objects.resource_of(job), job["metadata"]["namespace"]
+                await self.client.create(resource, job, namespace, field_manager="fedhub-demo")
             except AlreadyExists:
                 return
             except (ConnectionError, ServerError):
@@ -99,9 +104,16 @@ class Demo:
         if event.new is None:
             return  # its job's last row stands
         for owner in event.new["metadata"].get("ownerReferences", []):
-            if owner.get("controller"):
-                self._workloads[owner["uid"]] = event.new
-                self._show(owner["uid"])
+            for uid in self._shown_by(owner):
+                self._workloads[uid] = event.new
+                self._show(uid)
+
+    def _shown_by(self, owner: Document) -> Iterable[str]:
+        """The job itself, and the Deployment whose pod is queued."""
+        yield owner["uid"]
+        for uid, job in self._jobs.items():
+            if job["kind"] == DEPLOYMENTS.kind and owner["name"].startswith(f"{job['metadata']['name']}-"):
+                yield uid
 
     def _show(self, uid: str) -> None:
         """Brings one row up to date: only the job that an event is about is looked at."""
@@ -113,5 +125,5 @@ class Demo:
             return
         self._rows[row.job] = row
         self.on_change(self.rows())
-        if all(row.stage in (Stage.FINISHED, Stage.FAILED) for row in self._rows.values()):
+        if all(row.stage in AT_REST for row in self._rows.values()):
             self._done.set()

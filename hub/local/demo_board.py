@@ -6,9 +6,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from worker_agent.api import document, names, timestamps
 from worker_agent.api.document import Document
+from worker_agent.api.job_kind import JobKind
+from worker_agent.api.resource_type import JOBS
+from worker_agent.jobs import KINDS
+
+_ENDLESS: Final = frozenset({"ray.io/raycluster", "ray.io/rayservice"})
+"""Kinds that are suspended themselves and yet serve until they are deleted."""
 
 
 class Stage(StrEnum):
@@ -17,6 +24,8 @@ class Stage(StrEnum):
     QUEUED = "queued"
     DISPATCHING = "dispatching"
     RUNNING = "running"
+    SERVING = "serving"
+    """Runs until it is deleted, and is ready: as far as such a job gets."""
     FINISHED = "finished"
     FAILED = "failed"
 
@@ -27,6 +36,7 @@ class Row:
 
     job: str
     stage: Stage
+    kind: str = "Job"
     cluster: str = ""
     waited: float | None = None
     ran: float | None = None
@@ -35,11 +45,14 @@ class Row:
 
 def row(job: Document, workload: Document | None) -> Row:
     """The row of ``job``; ``workload`` is the one it owns, if it has one yet."""
-    started, completed = _time(job, "status.startTime"), _finish_time(job)
+    kind = _kind_of(job)
+    started = _time(job, "status.startTime") or _since(workload, names.ADMITTED)
+    completed = _finish_time(job) or (None if kind.serving else _since(workload, names.FINISHED))
     created = _time(job, "metadata.creationTimestamp")
     return Row(
         job=job["metadata"]["name"],
-        stage=_stage(job, workload),
+        stage=_stage(kind, job, workload),
+        kind=kind.resource.kind,
         cluster=str(document.get(workload, "status.clusterName", "")),
         waited=_seconds(created, started),
         ran=_seconds(started, completed),
@@ -73,15 +86,31 @@ def counts(rows: Iterable[Row]) -> Counter[Stage]:
     return Counter(row.stage for row in rows)
 
 
-def _stage(job: Document, workload: Document | None) -> Stage:
-    conditions = _true_conditions(job)
-    if "Failed" in conditions:
-        return Stage.FAILED
-    if "Complete" in conditions:
-        return Stage.FINISHED
+def _stage(kind: JobKind, job: Document, workload: Document | None) -> Stage:
+    finish = kind.finished(job)
+    if finish is not None:
+        return Stage.FINISHED if finish.success else Stage.FAILED
     if document.get(workload, "status.clusterName"):
-        return Stage.RUNNING
+        return Stage.SERVING if _is_serving(kind, job, workload) else Stage.RUNNING
     return Stage.DISPATCHING if "QuotaReserved" in _true_conditions(workload) else Stage.QUEUED
+
+
+def _is_serving(kind: JobKind, job: Document, workload: Document | None) -> bool:
+    if kind.serving:
+        return names.ADMITTED in _true_conditions(workload)
+    return kind.framework in _ENDLESS and kind.pods_ready(job)
+
+
+def _kind_of(job: Document) -> JobKind:
+    return next(kind for kind in KINDS.values() if kind.resource.kind == job.get("kind", JOBS.kind))
+
+
+def _since(found: Document | None, type_: str) -> datetime | None:
+    for condition in document.get(found, "status.conditions", []):
+        if condition["type"] == type_ and condition["status"] == "True":
+            since = condition.get("lastTransitionTime")
+            return timestamps.parse(since) if since else None
+    return None
 
 
 def _true_conditions(found: Document | None) -> set[str]:

@@ -12,7 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from hub.app import enrolling
-from hub.local import objects, processes, programs
+from hub.local import demo_kinds, objects, processes, programs
 from hub.local.layout import Layout
 from hub.local.processes import Process
 from hub.local.programs import Program
@@ -116,6 +116,8 @@ class Federation:
         is_manager = cluster == self.spec.manager
         folder = self.folder / ("manager" if is_manager else f"workers/{cluster.name}")
         wanted = [*objects.system(), *documents(folder)]
+        if self.spec.job_kinds:
+            wanted += demo_kinds.prerequisites()
         if is_manager:
             for worker in self.spec.workers:
                 wanted += objects.registration(worker, self.layout.cluster_kubeconfig(worker.name).read_text())

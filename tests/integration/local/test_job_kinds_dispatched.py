@@ -25,6 +25,8 @@ pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="Kueue's published e
 
 STAY_HERE = ("jobs/sample-sparkapplication.yaml",)
 """Kinds that no cluster but their own can run."""
+REFERRED_TO = "ray-job-code-sample"
+"""A ConfigMap that an example mounts and does not bring: the hub asks for it where the job is to run."""
 NOT_COPIED = ("deployment.apps/", "statefulset.apps/", "leaderworkerset.")
 """Kinds whose status here is that of their held pods."""
 
@@ -40,6 +42,7 @@ def federation(tmp_path_factory):
         (manifests / place / "queues.yaml").write_text(yaml.safe_dump_all(documents))
     with running(spec, folder, manifests) as made_:
         manager, worker = Kubectl(made_, "manager"), Kubectl(made_, "worker")
+        worker("create", "configmap", REFERRED_TO, "-n", "default")
         manager.wait("clusterqueue/cluster-queue", "condition=Active")
         yield manager, worker
 
@@ -63,13 +66,6 @@ def check():
     ]
 
 
-def bring_along(worker, example):
-    """What the job refers to has to be where it runs."""
-    documents = yaml.safe_load_all((FOLDER / example).read_text())
-    if referred := [each for each in documents if each and each["kind"] == "ConfigMap"]:
-        worker("apply", "-n", "default", "-f", "-", stdin=yaml.safe_dump_all(referred))
-
-
 def until_empty(kubectl, *kinds):
     """Nothing that the hub made is left."""
     deadline = time.monotonic() + PATIENCE_SECONDS
@@ -85,7 +81,6 @@ def until_empty(kubectl, *kinds):
 @pytest.mark.parametrize("example", [each for each in ENDING if each not in STAY_HERE])
 def test_example_runs_on_the_worker_and_ends_here(federation, example):
     manager, worker = federation
-    bring_along(worker, example)
     with made(manager, example) as names:
         for name in names:
             until(manager, name, ended_well)
@@ -95,11 +90,10 @@ def test_example_runs_on_the_worker_and_ends_here(federation, example):
 @pytest.mark.parametrize("example", SERVING)
 def test_example_serves_on_the_worker(federation, example):
     manager, worker = federation
-    bring_along(worker, example)
     with made(manager, example) as names:
         for name in names:
             if name.startswith("deployment.apps/"):
-                worker.wait("pods", "condition=Ready", "--all", "-n", "default")
+                until(manager, name, is_served)
                 continue
             worker.wait(name, "create", "-n", "default")
             until(worker, name, is_served)
