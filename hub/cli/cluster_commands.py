@@ -76,8 +76,9 @@ def drain(
 ) -> None:
     """Cordon a worker and move its workloads: each is evicted on the manager and dispatched elsewhere.
 
-    First says what would move, what work would be lost, and who has nowhere else to go; where there is such a workload,
-    nothing is done and the exit code is 3, unless --force is given. Doing it again moves what is left.
+    First says what would move, what work would be lost, and who has nowhere else to go, because the other clusters are
+    closed or were found impossible for it when the hub last chose. Where there is such a workload, nothing is done and
+    the exit code is 3, unless --force is given. Doing it again moves what is left.
 
     Examples: fedhub cluster drain oregon --dry-run; fedhub cluster drain oregon --force
     """

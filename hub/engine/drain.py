@@ -18,9 +18,9 @@ DRAINED: Final = 'Cluster "{cluster}" is being drained, resetting for re-dispatc
 
 @dataclass(frozen=True, slots=True)
 class Resident:
-    """A Workload that a worker holds. ``elsewhere`` are the clusters it may go to instead; ``lost_pod_seconds`` is the
-    work that moving it throws away, 0 where it has not started. ``check_index``
-    and ``check_name`` say where its MultiKueue check stands."""
+    """A Workload that a worker holds. ``elsewhere`` are the clusters it may go to instead: open, and not found
+    impossible when the hub last chose. ``lost_pod_seconds`` is the work that moving it throws away, 0 where it has not
+    started. ``check_index`` and ``check_name`` say where its MultiKueue check stands."""
 
     key: Key
     job: str
@@ -79,6 +79,7 @@ def _resident(cluster: str, workload: Workload, federation: Federation, now: dat
     since = admitted.last_transition_time if runs and admitted is not None and admitted.is_true else None
     seconds = max(0, int((now - since).total_seconds())) if since is not None else 0
     owner = workload.metadata.controller
+    found = chosen.message if (chosen := workload.condition(names.DISPATCHED)) is not None else ""
     return Resident(
         key=workload.metadata.key,
         job=f"{owner.kind}/{owner.name}" if owner is not None else "",
@@ -86,8 +87,10 @@ def _resident(cluster: str, workload: Workload, federation: Federation, now: dat
         pods=pods,
         priority=workload.spec.priority or 0,
         lost_pod_seconds=pods * seconds,
-        elsewhere=_elsewhere(cluster, state.name, federation),
-        found=chosen.message if (chosen := workload.condition(names.DISPATCHED)) is not None else "",
+        elsewhere=tuple(
+            name for name in _elsewhere(cluster, state.name, federation) if not _is_impossible(name, found)
+        ),
+        found=found,
         check_index=index,
         check_name=state.name,
     )
@@ -99,6 +102,12 @@ def _multikueue_check(workload: Workload, federation: Federation) -> tuple[int, 
         if check is not None and check.spec.controller_name == names.MULTIKUEUE_CONTROLLER:
             return index, state
     return 0, None
+
+
+def _is_impossible(cluster: str, found: str) -> bool:
+    """Whether the hub, when it last chose, found that a cluster could not take the workload even empty."""
+    verdict = f"{cluster}: impossible: "
+    return found.startswith(verdict) or f"; {verdict}" in found
 
 
 def _elsewhere(cluster: str, check: str, federation: Federation) -> tuple[str, ...]:

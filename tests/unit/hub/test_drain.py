@@ -33,14 +33,14 @@ def federation(*clusters: MultiKueueCluster) -> Federation:
     )
 
 
-def workload(name: str, *, on: str = "", nominated: tuple[str, ...] = (), minutes: int = 10, state: str = "Ready"):
+def workload(name: str, *, on: str = "", nominated: tuple[str, ...] = (), minutes=10, state="Ready", found=""):
     since = (NOW - timedelta(minutes=minutes)).isoformat()
     admitted = {"type": "Admitted", "status": "True", "reason": "x", "message": "", "lastTransitionTime": since}
     status = {
         "clusterName": on or None,
         "nominatedClusterNames": list(nominated) or None,
         "admissionChecks": [{"name": "mk", "state": state, "message": "", "lastTransitionTime": since}],
-        "conditions": [admitted] if on else [],
+        "conditions": [*([admitted] if on else []), {**admitted, "type": "fedhub.dev/Dispatched", "message": found}],
     }
     spec = {"podSets": [{"name": "main", "count": 4, "template": {}}]}
     document = {"metadata": {"name": name, "namespace": "ns"}, "spec": spec, "status": status}
@@ -81,4 +81,16 @@ def test_closed_clusters_take_nobody_in():
         cluster("lost", **{"declared-lost": "2026-01-01T00:00:00Z"}),
     )
     (found,) = held(workload("x", on="east"), clusters=closed)
+    assert found.stranded
+
+
+def test_clusters_that_were_found_impossible_take_nobody_in():
+    three = (cluster("east"), cluster("north-west"), cluster("west"))
+    said = "east: fits now in a; north-west: impossible: insufficient quota; west: waits for quota"
+    (found,) = held(workload("x", on="east", found=said), clusters=three)
+    assert found.elsewhere == ("west",)
+
+
+def test_who_fits_nowhere_else_is_stranded():
+    (found,) = held(workload("x", on="east", found="west: impossible: insufficient quota; east: fits now in a"))
     assert found.stranded
