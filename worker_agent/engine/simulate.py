@@ -150,10 +150,7 @@ class _Question:
             found = self._attempt(self._row)
             mode = found.assignment.mode
             starts = passed and (mode is Mode.FIT or (mode is Mode.PREEMPT and bool(found.targets)))
-            rivals = cohort_rivals.heads(self._state, self._queue) if starts else []
-            if rivals:
-                situation = cohort_rivals.Situation(self._state, self._search, self._now)
-                starts = cohort_rivals.gets_its_turn(self._row, found, self._queue, rivals, situation)
+            starts = starts and self._gets_its_turn(self._row, found)
         if mode is Mode.NO_FIT and found.assignment.no_fit_reason in _HOPELESS:
             reason = found.assignment.no_fit_reason or names.NO_MATCHING_FLAVOR
             return Verdict(Outlook.IMPOSSIBLE, reason, found.assignment.message, self._queue.name)
@@ -162,6 +159,11 @@ class _Question:
         if mode is Mode.PREEMPT and starts:
             return self._fits_after_preemption(found)
         return self._waits(found)
+
+    def _gets_its_turn(self, row: WorkloadRow, found: Found) -> bool:
+        rivals = cohort_rivals.heads(self._state, self._queue)
+        situation = cohort_rivals.Situation(self._state, self._search, self._now)
+        return not rivals or cohort_rivals.gets_its_turn(row, found, self._queue, rivals, situation)
 
     def _attempt(self, row: WorkloadRow) -> Found:
         """As in cycles one after the other: where a scan stopped at a flavor in vain, the next goes on from there."""
@@ -209,7 +211,7 @@ class _Question:
         if admissibility.refusal(row, self._queue, self._state) is not None:
             return False
         found = self._attempt(row)
-        if found.assignment.mode is not Mode.FIT:
+        if found.assignment.mode is not Mode.FIT or not self._gets_its_turn(row, found):
             return False
         self._state.add_usage(self._queue, found.assignment.usage)
         self._state.topology.try_use(usage(row, found.assignment), 1)
