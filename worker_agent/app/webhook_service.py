@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import ssl
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -41,7 +42,8 @@ class WebhookService:
         self._clock = clock
         self._table = table
         self._job_namespaces = configuration.job_namespaces
-        self._server = WebhookServer(table.hooks, settings.webhook.host, settings.webhook.port)
+        oldest = ssl.TLSVersion.TLSv1_3 if settings.tls.min_version == "VersionTLS13" else ssl.TLSVersion.TLSv1_2
+        self._server = WebhookServer(table.hooks, settings.webhook.host, settings.webhook.port, oldest)
         self._bundle: Bundle | None = None
         management = settings.internal_cert_management
         self._store = CertificateStore(client, clock, settings.namespace, management.webhook_secret_name, self._hosts())

@@ -47,6 +47,8 @@ class TrainJob(JobKind):
     def own_defaults(self, job: Document, policy: JobPolicy) -> Document:
         """Room for what an admission adds, so that it never mixes with what others patch."""
         patches = get(job, "spec.runtimePatches", [])
+        if not isinstance(patches, list) or not all(isinstance(patch, dict) for patch in patches):
+            return job  # the schema, checked next, refuses it by name
         if any(patch.get("manager") == MANAGER for patch in patches):
             return job
         own = {"manager": MANAGER, "trainingRuntimeSpec": {"template": {"spec": {}}}}

@@ -6,6 +6,7 @@ from worker_agent.api import names
 from worker_agent.api.document import Document
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.selectors import parse_label_query
+from worker_agent.jobs.train_job import TrainJob
 from worker_agent.validation import jobs
 from worker_agent.validation.jobs import JobRefused, JobSurroundings
 
@@ -32,6 +33,12 @@ def annotated(**annotations: str) -> Document:
 
 
 # Defaults
+
+
+@pytest.mark.parametrize("patches", [[-1], "x"])
+def test_trainjob_of_a_wrong_form_is_left_to_its_schema(patches):
+    odd = {"metadata": {"name": "t", "namespace": "ns"}, "spec": {"suspend": True, "runtimePatches": patches}}
+    assert jobs.default_job(TrainJob(), odd, PLAIN) is odd
 
 
 def test_queued_job_is_suspended():
