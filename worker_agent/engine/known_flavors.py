@@ -38,10 +38,10 @@ class KnownFlavors:
 
     def like(self, request: FlavorRequest) -> Assignment | None:
         """The assignment, with its places, that the request will get; None where only the scan can tell."""
-        known = self._first.get((request.row.hash, request.queue.scanned))
-        if known is None or request.scan is not None or request.row.reserved_in:
+        if not self._first or request.scan is not None or request.row.reserved_in:
             return None
-        return placed_again(request, known)
+        known = self._first.get((request.row.hash, request.queue.scanned))
+        return None if known is None else placed_again(request, known)
 
 
 def placed_again(request: FlavorRequest, old: Assignment) -> Assignment | None:

@@ -55,6 +55,12 @@ class QueueState:
         self.topology = TopologyRoom(self.catalog, self.journal, policy.topology.overlapping_flavors)
         self._activities: dict[str, Activity] = {}
         self._changed: set[str] = set()
+        self._clock = 0
+        """The instant of the last call, in microseconds."""
+
+    def _second(self) -> int:
+        """The clock as conditions show it: cut to whole seconds, so that an observed write changes no order."""
+        return self._clock - self._clock % 1_000_000
 
     # -- questions -------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from worker_agent.api.document import Document
 from worker_agent.api.local_queue import LocalQueue
 from worker_agent.api.meta import Key
 from worker_agent.api.workload import Admission, Workload
-from worker_agent.engine import cluster_queue, conditions, quota, view, workload_info
+from worker_agent.engine import cluster_queue, conditions, confirmation, quota, view, workload_info
 from worker_agent.engine.cluster_queue import ClusterQueueRow, LocalQueueRow
 from worker_agent.engine.conditions import Phase
 from worker_agent.engine.device_state import DeviceState
@@ -50,7 +50,6 @@ class ClusterState(DeviceState):
         """Reservations in ClusterQueues that are not known (yet)."""
         self._view = view.EMPTY
         self._pops = 0
-        self._clock = 0
 
     # -- ClusterQueues and LocalQueues -----------------------------------------------------------------------------
 
@@ -143,6 +142,9 @@ class ClusterState(DeviceState):
         workload_info.filled(row, self.shapes)
         if phase == Phase.PENDING:
             self._to_queue(row, old)
+        elif old is not None and confirmation.taken_over(row, old, self.cluster_queues):
+            self._changed.add(old.reserved_in)
+            self._holds(old)
         else:
             self._to_quota(row, old)
 
@@ -184,6 +186,9 @@ class ClusterState(DeviceState):
                     self._note_queue_of(row)
         self._know(row)
         self._hold(row)
+        self._holds(row)
+
+    def _holds(self, row: WorkloadRow) -> None:
         self.second_pass.observe(row, self._clock)
         if self.usage_book is not None and row.phase == Phase.ADMITTED:
             self.usage_book.settle(row, self._clock)
@@ -365,10 +370,6 @@ class ClusterState(DeviceState):
             return
         self.requeue(fresh, RequeueReason.FAILED_AFTER_NOMINATION)
 
-    def _second(self) -> int:
-        """The clock as conditions show it: cut to whole seconds, so that an observed write changes no order."""
-        return self._clock - self._clock % 1_000_000
-
     def _hold(self, row: WorkloadRow) -> None:
         if not conditions.pods_ready(row.workload):
             self.unready[row.key] = None
@@ -391,8 +392,7 @@ class ClusterState(DeviceState):
         queue.release(row, row.phase == Phase.ADMITTED)
         quota.remove_all(queue.node, row.usage, self.journal)
         self.topology.release(row.key, row.placed)
-        # What is given back may be what a stopped flavor scan waited for.
-        queue.node.generation += 1
+        queue.node.generation += 1  # What is given back may be what a stopped flavor scan waited for.
 
     def publish(self, now: datetime) -> "view.EngineView":
         """An immutable picture of queues, usage and positions for whoever reads beside the engine thread."""
