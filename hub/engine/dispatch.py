@@ -38,6 +38,9 @@ REFUSALS: Final = frozenset(
 """Reasons by which a worker says that the copy will not be admitted as things stand."""
 
 
+_WAITING: Final = (Outlook.FITS_AFTER_PREEMPTION, Outlook.WAITS, Outlook.WAITS_FOR_ROOM)
+
+
 @dataclass(frozen=True, slots=True)
 class Round:
     """What is remembered of a workload while it looks for a cluster.
@@ -104,7 +107,9 @@ def decide(candidates: Candidates, policy: DispatchPolicySpec, now: datetime, pa
     """The best cluster, or why there is none.
 
     A workload that waits in one cluster moves only to one where it starts at once. Where nodes are full everywhere it
-    is held back for ``patience``: a full queue elsewhere is worth more than a reservation without nodes.
+    is held back for ``patience``: a full queue elsewhere is worth more than a reservation without nodes. Where the quota
+    may come in a flavor that no pod of it fits into, it is held back until the flavor is known: no later event would
+    take such a reservation back.
     """
     ranked = policies.ranked(candidates.evaluations, policies.STRATEGIES[policy.strategy], candidates.preference)
     order = tuple(ranked)
@@ -120,13 +125,17 @@ def decide(candidates: Candidates, policy: DispatchPolicySpec, now: datetime, pa
     here = next((e for e in usable if e.cluster == candidates.current), None)
     if here is not None and not _worth_moving(here, best, policy.moving_weight):
         best = here
-    if best.outlook == Outlook.WAITS_FOR_ROOM and here is None:
-        since = candidates.held_since or now
-        if now - since < patience:
-            return Decision(candidates.key, "", HELD, order, refused)
+    if here is None and _held_back(best, candidates.held_since or now, now, patience):
+        return Decision(candidates.key, "", HELD, order, refused)
     chosen = provisioning_race.contenders(best, usable, candidates.nominated, policy.provisioning_clusters)
     chosen_first = (*chosen, *(e for e in order if e not in chosen))
     return Decision(candidates.key, best.cluster, REFUSED if all_refuse else NOMINATED, chosen_first, refused, chosen)
+
+
+def _held_back(best: Evaluation, since: datetime, now: datetime, patience: timedelta) -> bool:
+    if best.outlook == Outlook.MAY_NEVER_START:
+        return True
+    return best.outlook == Outlook.WAITS_FOR_ROOM and now - since < patience
 
 
 def _worth_moving(here: Evaluation, there: Evaluation, weight: int) -> bool:
@@ -136,7 +145,7 @@ def _worth_moving(here: Evaluation, there: Evaluation, weight: int) -> bool:
     """
     if not there.fits or there.outlook >= here.outlook:
         return False
-    waits = here.outlook in (Outlook.FITS_AFTER_PREEMPTION, Outlook.WAITS, Outlook.WAITS_FOR_ROOM)
+    waits = here.outlook in _WAITING
     return not waits or weight == 0 or there.load * (100 + weight) <= here.load * 100
 
 

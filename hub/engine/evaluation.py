@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-ENCODING_VERSION: Final = 2
+ENCODING_VERSION: Final = 3
 
 
 class Outlook(IntEnum):
@@ -20,7 +20,9 @@ class Outlook(IntEnum):
     """Quota is there, the nodes are not."""
     UNKNOWN = 4
     """The cluster cannot be judged: its objects may not be read."""
-    IMPOSSIBLE = 5
+    MAY_NEVER_START = 5
+    """The quota it would wait for may come in a flavor none of whose nodes is large enough for its pods."""
+    IMPOSSIBLE = 6
 
 
 class Request(msgspec.Struct, frozen=True, array_like=True):

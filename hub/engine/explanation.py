@@ -24,6 +24,7 @@ VERDICTS: Final = {
     Outlook.FITS_AFTER_PREEMPTION: "AFTER_PREEMPTION",
     Outlook.WAITS: "WAITS",
     Outlook.WAITS_FOR_ROOM: "WAITS",
+    Outlook.MAY_NEVER_START: "WAITS",
     Outlook.UNKNOWN: "UNKNOWN",
     Outlook.IMPOSSIBLE: "IMPOSSIBLE",
 }

@@ -155,7 +155,7 @@ class _Judgement:
             return Outlook.IMPOSSIBLE, "TooLargeForNodes", message
         if held is Holding.SOME:
             message = f"{self._message()}; some flavors it may get then have no node large enough for {self._pods()}"
-            return Outlook.WAITS_FOR_ROOM, "MayBeTooLarge", message
+            return Outlook.MAY_NEVER_START, "MayBeTooLarge", message
         placed = verdict.assignment is not None and node_fit.placed_by_topology(verdict.assignment)
         if placed and node_fit.asks_for_unknown_labels(view, self._row, self._assignments()):
             message = f"{self._message()}; whether nodes have the labels that its affinity asks for is not known here"

@@ -101,6 +101,13 @@ def test_full_nodes_hold_a_workload_back_for_a_round():
 # Who is dispatched at all
 
 
+def test_a_reservation_that_no_node_may_ever_serve_is_not_asked_for():
+    risky = evaluation("a", Outlook.MAY_NEVER_START)
+    decision = choose(risky, held_since=NOW - 10 * PATIENCE)
+    assert (decision.cluster, decision.reason) == ("", dispatch.HELD)
+    assert choose(risky, evaluation("b", Outlook.UNKNOWN)).cluster == "b"
+
+
 def test_only_a_workload_that_waits_for_this_check_alone_is_dispatched():
     assert dispatch.may_be_dispatched(Sight.of(checked("Pending")), "mk")
     assert not dispatch.may_be_dispatched(Sight.of(checked("Ready")), "mk")

@@ -130,7 +130,7 @@ def test_a_workload_is_not_left_waiting_for_a_flavor_that_may_not_hold_it():
         held = knowledge.reserved(knowledge.workload_document(name, cpu=10), cpu=10)
         held["status"]["admission"]["podSetAssignments"][0]["flavors"] = {"cpu": flavor}
         office.tell(knowledge.event("a", "workloads", held))
-    assert office.outlook(request("a", cpu=14)) == (Outlook.WAITS_FOR_ROOM, "MayBeTooLarge")
+    assert office.outlook(request("a", cpu=14)) == (Outlook.MAY_NEVER_START, "MayBeTooLarge")
 
 
 def test_nodes_that_are_made_for_what_is_admitted_rule_nothing_out():
