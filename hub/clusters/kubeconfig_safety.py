@@ -16,6 +16,8 @@ from worker_agent.api.document import Document
 
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
 LONGEST_SUBDOMAIN: Final = 253
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""libyaml's parser where it was built in: a hub reads the file of every worker again at each change and attempt."""
 
 
 class InsecureKubeconfig(ValueError):
@@ -113,7 +115,7 @@ def _settings(document: Document, users: dict[str, Document], clusters: dict[str
 
 def _parsed(content: bytes) -> Document:
     try:
-        document = yaml.safe_load(content)
+        document = yaml.load(content, Loader=_LOADER)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         # The parser's own text quotes the line, which may hold a secret.
         mark = getattr(error, "problem_mark", None)

@@ -1,38 +1,121 @@
 """Histories of a federation under faults: ``python -m tests.faults [--histories 10000] [--first 0] [--processes 2]``.
 
 Each history is drawn from its seed, runs in memory on virtual time, and is held against the model; ``--seed N`` runs
-one and shows its script. Prints a line per violation, figures, and JSON on the last line; the exit code is 1 on
-violations.
+one and shows its script. Prints a line per violation, figures, and JSON on the last line, of what ran until then also
+when it is interrupted, told to end, or over ``--seconds``; the exit code is 1 on violations, 2 when cut short without.
 """
 
 import argparse
+import gc
 import json
 import logging
+import math
 import os
+import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
 
 from tests.faults import history
 from tests.faults.history import Outcome
 
-CHUNK = 10
+CHUNK = 5
 
 
 def attempt(seed: int) -> tuple[Outcome, float]:
     """The outcome of one history and the CPU seconds it took; a program that ends by itself is a violation too."""
     logging.disable(logging.CRITICAL)
+    # What is there between two histories stays: modules, schemas, templates. No collection has to look at it again.
+    gc.freeze()
     began = time.process_time()
     return history.attempt(seed), time.process_time() - began
 
 
-def outcomes(seeds: range, processes: int) -> Iterator[tuple[Outcome, float]]:
+def outcomes(seeds: range, processes: int) -> Generator[tuple[Outcome, float], None, None]:
     if processes <= 1:
         yield from map(attempt, seeds)
         return
-    with ProcessPoolExecutor(processes) as pool:
-        yield from pool.map(attempt, seeds, chunksize=CHUNK)
+    with ProcessPoolExecutor(processes, initializer=_deaf) as pool:
+        try:
+            yield from pool.map(attempt, seeds, chunksize=CHUNK)
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _deaf() -> None:
+    """An interrupt of the terminal reaches every process: the first one tells the others when to end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@dataclass
+class Tally:
+    """What was seen of the histories asked for."""
+
+    asked: int
+    first: int
+    began: float
+    run: int = 0
+    cpu: float = 0.0
+    completed: int = 0
+    broken: list[int] = field(default_factory=list)
+
+    def count(self, outcome: Outcome, seconds: float) -> None:
+        self.run += 1
+        self.cpu += seconds
+        self.completed += outcome.completed
+        if outcome.violations:
+            self.broken.append(outcome.script.seed)
+            print(outcome, flush=True)
+
+    def figures(self) -> dict[str, Any]:
+        return {
+            "histories": self.run,
+            "asked": self.asked,
+            "first_seed": self.first,
+            "violations": len(self.broken),
+            "seeds": self.broken,
+            "jobs_completed": self.completed,
+            "seconds": round(time.monotonic() - self.began, 1),
+            "cpu_seconds": round(self.cpu, 1),
+            "histories_per_cpu_second": round(self.run / self.cpu, 2) if self.cpu else None,
+        }
+
+    def tell(self) -> None:
+        figures = self.figures()
+        short = "" if self.run == self.asked else f" of {self.asked}"
+        rate = figures["histories_per_cpu_second"]
+        print(f"{self.run}{short} histories, {len(self.broken)} with violations, {rate} per CPU s")
+        print(json.dumps(figures), flush=True)
+
+    @property
+    def exit_code(self) -> int:
+        if self.broken:
+            return 1
+        return 0 if self.run == self.asked else 2
+
+
+class Limit:
+    """``reached`` from the first SIGINT or SIGTERM on, and after ``seconds`` (0: never). The history under way is
+    brought to its end; a second signal ends the program at once."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds if seconds else math.inf
+        self._told = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._tell)
+
+    @property
+    def reached(self) -> bool:
+        return self._told or time.monotonic() >= self._end
+
+    def _tell(self, number: int, frame: FrameType | None) -> None:
+        self._told = True
+        signal.signal(number, signal.SIG_DFL)
 
 
 def main(argv: list[str]) -> int:
@@ -41,35 +124,23 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--seed", type=int, help="one history, with its script")
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=0.0, help="end after so long; 0: when all have run")
     asked = parser.parse_args(argv)
     if asked.seed is not None:
         outcome, seconds = attempt(asked.seed)
         print(outcome)
         print(f"{len(outcome.violations)} violations; {outcome.seconds:.0f} s of virtual time, {seconds:.2f} CPU s")
         return 1 if outcome.violations else 0
-    began = time.monotonic()
-    broken, cpu, completed = [], 0.0, 0
-    for outcome, seconds in outcomes(range(asked.first, asked.first + asked.histories), asked.processes):
-        cpu += seconds
-        completed += outcome.completed
-        if outcome.violations:
-            broken.append(outcome.script.seed)
-            print(outcome, flush=True)
-    figures = {
-        "histories": asked.histories,
-        "first_seed": asked.first,
-        "violations": len(broken),
-        "seeds": broken,
-        "jobs_completed": completed,
-        "seconds": round(time.monotonic() - began, 1),
-        "cpu_seconds": round(cpu, 1),
-        "histories_per_cpu_second": round(asked.histories / cpu, 2) if cpu else None,
-    }
-    print(
-        f"{asked.histories} histories, {len(broken)} with violations, {figures['histories_per_cpu_second']} per CPU s"
-    )
-    print(json.dumps(figures))
-    return 1 if broken else 0
+    tally = Tally(asked.histories, asked.first, time.monotonic())
+    limit = Limit(asked.seconds)
+    seeds = range(asked.first, asked.first + asked.histories)
+    with closing(outcomes(seeds, asked.processes)) as found:
+        for outcome, seconds in found:
+            tally.count(outcome, seconds)
+            if limit.reached:
+                break
+    tally.tell()
+    return tally.exit_code
 
 
 if __name__ == "__main__":

@@ -70,13 +70,19 @@ class SeenServer(ApiServer):
         super()._publish(events)
 
 
-@cache
 def _template(cluster: str, keep: bool) -> Core:
     """A server with definitions and queues, made once; its state is copied for each history."""
+    return _made_template(cluster == MANAGER, keep and cluster == MANAGER)
+
+
+@cache
+def _made_template(manager: bool, keep: bool) -> Core:
+    """Workers are alike."""
+    cluster = MANAGER if manager else "worker"
     core = Core(new_state(random.Random(cluster).randbytes, 1), SchemaRegistry(), Authenticator({}))
     bootstrap.fill(core, crds.documents(), START)
     server = ApiServer(core, LoopClock(START))
-    if cluster == MANAGER:
+    if manager:
         policy = {"metadata": {"name": "default"}, "spec": {"onContactLost": "Keep" if keep else "Stop"}}
         documents = [*queues(cpu=MANAGER_CPU, checks=["mk"]), *federation(*WORKERS), URGENT]
         preemption = {"withinClusterQueue": "LowerPriority"}
@@ -88,7 +94,7 @@ def _template(cluster: str, keep: bool) -> Core:
         documents = [*queues(cpu=WORKER_CPU), node(cpu=WORKER_CPU)]
     for document in documents:
         _send(server, "POST", resource_of(document).path(document["metadata"].get("namespace", "")), document)
-    if cluster != MANAGER:
+    if not manager:
         # New nodes are tainted as not ready until the node controller has seen them; there is none here.
         _send(server, "PATCH", NODES.path(name="node"), {"spec": {"taints": None}})
     core.state.take_events()
@@ -135,6 +141,8 @@ class World:
         shared = {id(template.state.entropy): None, id(template.state.resources): template.state.resources}
         for collection in template.state.collections.values():
             shared |= {id(stored): stored for stored in collection.objects.values()}
+        # No history changes a definition, and what is compiled of them is the most of a state.
+        shared |= {id(conversion): conversion for conversion in template.state.conversions.values()}
         state = copy.deepcopy(template.state, shared)
         state.entropy = random.Random(f"{cluster} {self.script.seed}").randbytes
         server = SeenServer(Core(state, template.schemas, template.authenticator), self.clock)
