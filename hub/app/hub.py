@@ -45,7 +45,7 @@ from worker_agent.kube.transport import Transport
 
 log = logging.getLogger(__name__)
 
-FIRST_CONTACT_SECONDS: Final = 15.0
+FIRST_CONTACT_SECONDS: Final = 8.0
 """The longest wait for the workers before the first decision."""
 
 REPORTING_CONTROLLER: Final = "multikueue"
@@ -226,6 +226,8 @@ class Hub:
     def _all_tried(self) -> bool:
         """Whether every worker has been reached, or found out of reach."""
         for cluster in self.objects.clusters.values():
+            if cluster.metadata.name in self.clients.never_reached:
+                continue
             entry = self.clients.entries.get(cluster.metadata.name)
             if entry is None or (not entry.contact.connected and not entry.contact.failures):
                 return False

@@ -85,6 +85,8 @@ class RemoteClients(Generic[L]):
         self.entries: dict[str, Entry[L]] = {}
         self.leaving: dict[str, datetime] = {}
         """Clusters that are being forgotten, and since when."""
+        self.never_reached: dict[str, datetime] = {}
+        """Clusters that had no usable credential since this program began, and since when it knows."""
         self.cleared: set[str] = set()
         """Clusters that were forgotten with nothing of ours left there."""
 
@@ -106,6 +108,7 @@ class RemoteClients(Generic[L]):
     async def forget(self, name: str, farewell: Callable[[L], Awaitable[bool]] | None = None) -> None:
         """The MultiKueueCluster is gone: end its watches. ``farewell`` is done first where the worker is in contact;
         until it is over the cluster counts as out of contact."""
+        self.never_reached.pop(name, None)
         entry = self.entries.pop(name, None)
         if entry is None:
             return
@@ -129,6 +132,7 @@ class RemoteClients(Generic[L]):
         entry = self.entries.get(name)
         if entry is None:
             self.cleared.discard(name)
+            self.never_reached.pop(name, None)
             entry = self.entries[name] = Entry(Contact(self._clock.now()))
         if entry.opening:
             return Outcome(requeue=IN_PROGRESS_SECONDS)
@@ -145,6 +149,8 @@ class RemoteClients(Generic[L]):
             await self._stop(name, entry)
             entry.contact = entry.contact.lost(self._clock.now())
             message = entry.contact.explained(message)
+        else:
+            self.never_reached.setdefault(name, self._clock.now())
         stand = Stand("False", error.reason, message)
         if error.missing:
             return Outcome(stand)

@@ -120,7 +120,7 @@ class ClusterController:
 
     async def _reconcile(self, name: str) -> float | None:
         cluster = self._objects.clusters.get(Key("", name))
-        before = self._clients.link(name)
+        before, known = self._clients.link(name), name in self._clients.never_reached
         if cluster is None or cluster.metadata.deletion_timestamp is not None:
             await self._clients.forget(name, self._clear)
             self._metrics.forget_worker(name)
@@ -129,7 +129,7 @@ class ClusterController:
             return None
         self._follow_file(cluster)
         outcome = await self._clients.reconcile(cluster, self._sources)
-        if self._clients.link(name) is not before:
+        if self._clients.link(name) is not before or (name in self._clients.never_reached) != known:
             self._contact_changed(name)
         if outcome.stand is not None:
             await self._tell(cluster, outcome.stand)

@@ -211,7 +211,7 @@ class SyncController:
         for cluster in self._objects.clusters.values():
             # After a start its connection is yet to come: no contact so far, which is not to say that it is gone.
             if cluster.metadata.name not in entered:
-                since[cluster.metadata.name] = now
+                since[cluster.metadata.name] = self._clients.never_reached.get(cluster.metadata.name, now)
         connected = self._clients.connected()
         terms = {name: link.term for name, link in connected.items() if link.term}
         lost = frozenset(

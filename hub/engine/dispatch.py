@@ -107,9 +107,9 @@ def decide(candidates: Candidates, policy: DispatchPolicySpec, now: datetime, pa
     """The best cluster, or why there is none.
 
     A workload that waits in one cluster moves only to one where it starts at once. Where nodes are full everywhere it
-    is held back for ``patience``: a full queue elsewhere is worth more than a reservation without nodes. Where the quota
-    may come in a flavor that no pod of it fits into, it is held back until the flavor is known: no later event would
-    take such a reservation back.
+    is held back for ``patience``: a full queue elsewhere is worth more than a reservation without nodes. Where the
+    quota may come in a flavor that no pod of it fits into, it is held back until the flavor is known: no later event
+    would take such a reservation back.
     """
     ranked = policies.ranked(candidates.evaluations, policies.STRATEGIES[policy.strategy], candidates.preference)
     order = tuple(ranked)

@@ -19,6 +19,8 @@ class Line:
         self._flowing.set()
         self._streams: set[asyncio.Queue[bytes | BaseException | None]] = set()
         self._pumps: set[asyncio.Task[None]] = set()
+        self.writes = 0
+        """Requests other than GET that were sent."""
 
     def cut(self) -> None:
         self._cut = True
@@ -29,11 +31,17 @@ class Line:
     def stall(self) -> None:
         self._flowing.clear()
 
+    def end_watches(self) -> None:
+        """Every stream ends without an error, as behind a proxy that closes what is silent."""
+        for stream in self._streams:
+            stream.put_nowait(None)
+
     def heal(self) -> None:
         self._cut = False
         self._flowing.set()
 
     async def request(self, request: Request) -> Response:
+        self.writes += request.method != "GET"
         await self._pass()
         response = await self.faults.request(request)
         try:

@@ -3,15 +3,13 @@
 import asyncio
 
 from tests.faults.model import MANAGER
-from tests.faults.test_fence import federation, places, started
+from tests.faults.test_fence import ALL_AT_ONCE, federation, places, started
 from tests.faults.world import NAMESPACE, submitted
 from worker_agent.api import names
 from worker_agent.api.document import get as value_at
 from worker_agent.api.meta import Key
 from worker_agent.api.resource_type import JOBS, WORKLOADS
 from worker_agent.kube.client import PatchType
-
-ALL_AT_ONCE = "kueue.x-k8s.io/multikueue-dispatcher-all-at-once"
 
 
 def test_what_was_deleted_during_an_outage_is_removed_after_it():

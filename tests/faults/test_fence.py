@@ -3,18 +3,22 @@
 import asyncio
 from datetime import timedelta
 
+import pytest
+
 from tests.faults import script, virtual_loop
-from tests.faults.model import MANAGER, runs
+from tests.faults.model import MANAGER, completed, is_true, runs
 from tests.faults.script import WORKERS, Script
 from tests.faults.world import NAMESPACE, World, submitted
 from worker_agent.api import names
 from worker_agent.api.document import get as value_at
 from worker_agent.api.meta import Key
-from worker_agent.api.resource_type import JOBS, LEASES, MULTIKUEUE_CLUSTERS
+from worker_agent.api.resource_type import JOBS, MULTIKUEUE_CLUSTERS, WORKLOADS
 from worker_agent.engine import fencing
 from worker_agent.kube.client import PatchType
 
 LOST = timedelta(seconds=60)
+ORIGIN = {names.MULTIKUEUE_ORIGIN_LABEL: "multikueue"}
+ALL_AT_ONCE = "kueue.x-k8s.io/multikueue-dispatcher-all-at-once"
 
 
 def federation(test, *, keep, dispatcher="fedhub.dev/capacity-aware"):
@@ -117,28 +121,74 @@ def test_a_worker_declared_lost_gives_its_jobs_to_others():
     federation(story, keep=True)
 
 
-def test_what_an_earlier_leader_sent_is_not_started():
+def test_only_what_the_last_leader_sent_is_started():
     async def story(world):
-        place, other = await started(world)
-        late = await _copy_of(world, place, other)
+        await world.kill("hub")
+        world.start("hub")
+        await asyncio.sleep(20)
+        await world.kill("hub")  # nobody tidies up now
+        for name, term in (("early", "1"), ("late", "2")):
+            await _send(world, "w1", name, term)
         await asyncio.sleep(30)
-        found = world.stored(other, "jobs", Key(NAMESPACE, "late"))
-        assert late is not None
-        assert found is None or value_at(found, "spec.suspend", False)
+        for name in ("early", "late"):
+            assert is_true(world.stored("w1", "workloads", Key(NAMESPACE, name)), names.ADMITTED)
+        assert (places(world, "early"), places(world, "late")) == ([], ["w1"])
 
     federation(story, keep=True)
 
 
-async def _copy_of(world, place, other):
-    """A job of an earlier term arrives at the other worker."""
-    job = submitted("late", cpu=1, seconds=900.0, priority=0)
-    job["spec"].pop("managedBy")
-    job["metadata"]["labels"][names.MULTIKUEUE_ORIGIN_LABEL] = "multikueue"
-    job["metadata"]["annotations"] = {names.DISPATCH_TERM_ANNOTATION: "0"}
-    lease = await world.clients[other].get(LEASES, fencing.lease_name("multikueue"), "kueue-system")
-    assert lease
-    job["metadata"]["annotations"][names.DISPATCH_TERM_ANNOTATION] = "99"
-    return await world.clients[other].create(JOBS, job, NAMESPACE)
+async def _send(world, worker, name, term):
+    """Copy and job arrive at the worker as a leader in this term sends them."""
+    job = submitted(name, cpu=1, seconds=900.0, priority=0)
+    del job["spec"]["managedBy"]
+    annotations = {names.DISPATCH_TERM_ANNOTATION: term, names.PREBUILT_WORKLOAD: name}
+    job["metadata"] |= {"annotations": annotations, "labels": {"kueue.x-k8s.io/queue-name": "lq", **ORIGIN}}
+    await world.clients[worker].create(JOBS, job, NAMESPACE)
+    template = world.stored(worker, "jobs", Key(NAMESPACE, name))["spec"]["template"]
+    labelled = {**template, "metadata": {**template["metadata"], "labels": {"batch.kubernetes.io/job-name": name}}}
+    pod_set = {"name": "main", "count": 1, "template": labelled}
+    copy = {
+        "apiVersion": WORKLOADS.api_version,
+        "kind": WORKLOADS.kind,
+        "metadata": {"name": name, "labels": ORIGIN, "annotations": {names.DISPATCH_TERM_ANNOTATION: term}},
+        "spec": {"queueName": "lq", "podSets": [pod_set]},
+    }
+    await world.clients[worker].create(WORKLOADS, copy, NAMESPACE)
+
+
+def test_a_leader_that_does_not_know_it_lost_starts_nothing_more():
+    async def story(world):
+        for worker in WORKERS:
+            world.lines[f"hub>{worker}"].stall()  # what the first leader sends is still on its way
+        await world.clients[MANAGER].create(JOBS, submitted("train", cpu=1, seconds=900.0, priority=0), NAMESPACE)
+        await asyncio.sleep(3)
+        assert places(world) == []
+        world.start_another_hub("hub-2")
+        await asyncio.sleep(20)
+        (place,) = places(world)
+        for worker in WORKERS:
+            world.lines[f"hub>{worker}"].heal()
+        await asyncio.sleep(60)
+        assert places(world) == [place]
+        job = world.stored(place, "jobs", Key(NAMESPACE, "train"))
+        assert value_at(job, "metadata.annotations", {})[names.DISPATCH_TERM_ANNOTATION] == "2"
+
+    federation(story, keep=True)
+
+
+@pytest.mark.parametrize("dispatcher", ["fedhub.dev/capacity-aware", ALL_AT_ONCE])
+def test_two_hubs_at_once_run_every_job_once(dispatcher):
+    async def story(world):
+        world.start_another_hub("hub-2")
+        jobs = [f"job-{number}" for number in range(6)]
+        for name in jobs:
+            await world.clients[MANAGER].create(JOBS, submitted(name, cpu=2, seconds=5.0, priority=0), NAMESPACE)
+            await asyncio.sleep(3)
+        await asyncio.sleep(120)
+        assert dict(world.model.completions) == dict.fromkeys(jobs, 1)
+        assert all(completed(world.stored(MANAGER, "jobs", Key(NAMESPACE, name))) for name in jobs)
+
+    federation(story, keep=True, dispatcher=dispatcher)
 
 
 def test_a_removed_cluster_is_cleared_before_its_jobs_go_elsewhere():

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import msgspec
@@ -167,9 +167,9 @@ class World:
     def start(self, program: str) -> None:
         if program in self._programs:
             return
-        skew = timedelta(seconds=self.script.skews[program])
+        skew = timedelta(seconds=self.script.skews.get(program, 0.0))
         clock = LoopClock(START + skew, self.script.seed)
-        agent = self._hub(clock) if program == "hub" else self._agent(program, clock)
+        agent = self._hub(program, clock) if program.startswith("hub") else self._agent(program, clock)
         self._programs[program] = asyncio.create_task(agent.run(asyncio.Event()), name=program)
 
     def _agent(self, program: str, clock: LoopClock) -> Agent:
@@ -177,7 +177,14 @@ class World:
         surroundings = Surroundings(line, clock, threaded=False, webhooks=False)
         return Agent(agent_configuration.resolve(AgentSettings(**COMMON)), surroundings)
 
-    def _hub(self, clock: LoopClock) -> Agent:
+    def start_another_hub(self, program: str) -> None:
+        """A second replica over lines of its own, such as ``hub-2>w1``."""
+        for cluster in (MANAGER, *WORKERS):
+            line = Line(InProcessTransport(self.servers[cluster]), self.clock, FaultPlan({}))
+            self.lines[f"{program}>{cluster}"] = line
+        self.start(program)
+
+    def _hub(self, program: str, clock: LoopClock) -> Agent:
         stanza = {
             "dispatcher_name": self.script.dispatcher,
             "worker_lost_timeout": self.script.worker_lost_timeout,
@@ -185,14 +192,14 @@ class World:
         }
         settings = HubSettings(multi_kueue=stanza, federation={"round_timeout": timedelta(seconds=30)}, **COMMON)
         agent_settings, federated = configuration.resolve(settings)
-        surroundings = Surroundings(self.lines["hub>manager"], clock, threaded=False, webhooks=False)
+        surroundings = Surroundings(self.lines[f"{program}>manager"], clock, threaded=False, webhooks=False)
         agent = Agent(agent_settings, surroundings)
-        self.hub = Hub(agent, replace(federated, threaded=False), transport=self._transport)
+        self.hub = Hub(agent, replace(federated, threaded=False), transport=partial(self._transport, program))
         return agent
 
-    def _transport(self, credential: Credential) -> Transport:
+    def _transport(self, program: str, credential: Credential) -> Transport:
         content = (credential.kubeconfig or b"").decode()
-        return next(self.lines[f"hub>{name}"] for name in WORKERS if f"{name}.example" in content)
+        return next(self.lines[f"{program}>{name}"] for name in WORKERS if f"{name}.example" in content)
 
     async def kill(self, program: str) -> None:
         """It ends between two awaits, without a goodbye."""
