@@ -1,6 +1,7 @@
 """Kueue's incremental dispatcher as a controller: a few more clusters every five minutes (spec section 9)."""
 
 from datetime import datetime
+from typing import Final
 
 from hub.controllers.federation_objects import FederationObjects
 from hub.controllers.hub_applier import HubApplier
@@ -14,6 +15,8 @@ from worker_agent.kube.clock import Clock
 from worker_agent.kube.controller import Controller
 from worker_agent.kube.errors import ReconcileError
 from worker_agent.kube.informer import Event
+
+PAST_THE_ROUND_SECONDS: Final = 0.01
 
 
 class IncrementalDispatcher:
@@ -62,7 +65,8 @@ class IncrementalDispatcher:
         now = self._clock.now()
         started = self._rounds.get(key)
         if started is not None and now - started <= incremental.ROUND_TIMEOUT:
-            return (started + incremental.ROUND_TIMEOUT - now).total_seconds()
+            # The last instant belongs to the round: without a pause it would be looked at again and again.
+            return (started + incremental.ROUND_TIMEOUT - now).total_seconds() + PAST_THE_ROUND_SECONDS
         listed = local.view.status.nominated_cluster_names or []
         try:
             wanted = incremental.next_round(clusters, listed, step_size=self._step_size, keep_order=self._keep_order)
