@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from hub.engine import sync_job, sync_owner, sync_removal
-from hub.engine.remote_group import Component, Components, Remote, Sight
+from hub.engine import sync, sync_job, sync_owner, sync_removal
+from hub.engine.intents import Revisit, flat
+from hub.engine.remote_group import CAPACITY_AWARE, Component, Components, Remote, Sight
 from hub.engine.sync_owner import Owner
-from tests.unit.hub.groups import NOW, ORIGIN, checked, copy, group, holding
+from tests.unit.hub.groups import NOW, ORIGIN, POLICY, checked, copy, group, holding
 from worker_agent.api import names
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.meta import Key
@@ -175,3 +176,43 @@ def test_pods_of_a_group_are_found_by_the_workloads_name():
     owner = sync_owner.find(Sight.of(document).view, sync_owner.table([KINDS["pod"]]))
     assert owner.kind is sync_owner.GROUP
     assert owner.key == Key("ns", "wl")
+
+
+# A cluster that is lost
+
+
+def test_next_copy_of_a_job_of_several_parts_has_all_of_them():
+    parts = [{"name": name, "count": count, "template": {"spec": {}}} for name, count in (("driver", 1), ("worker", 3))]
+    local = checked("Pending", nominatedClusterNames=["w2"])
+    local["spec"]["podSets"] = parts
+    found = group(local, {"w1": NOW, "w2": Remote()}, policy=replace(POLICY, dispatcher=CAPACITY_AWARE))
+    created = [each for each in flat(sync.decide(found, NOW)) if isinstance(each, CreateObject)]
+    assert [(each.cluster, each.document["spec"]["podSets"]) for each in created] == [("w2", parts)]
+
+
+# Workloads that go together
+
+
+def lws_group(index, *clusters):
+    members = tuple(Component(Key("ns", f"wl-{n}" if n != index else "wl"), n, at) for n, at in enumerate(clusters))
+    kind = KINDS["leaderworkerset.x-k8s.io/leaderworkerset"]
+    found = group(checked("Pending"), {"w1": Remote(), "w2": Remote()})
+    owner = Owner(kind, "", Key("ns", "web"), "u")
+    return replace(found, owner=owner, job=stateful(kind), components=Components(len(clusters), members))
+
+
+def revisited(found):
+    return [key.name for each in sync.decide(found, NOW) if isinstance(each, Revisit) for key in each.keys]
+
+
+def test_later_groups_wake_the_first_alone_and_it_wakes_nobody():
+    assert revisited(lws_group(0, "", "", "")) == []
+    assert revisited(lws_group(1, "", "", "")) == ["wl-0"]
+    assert revisited(lws_group(2, "", "", "")) == ["wl-0"]
+
+
+def test_later_groups_follow_the_first():
+    found = lws_group(1, "w2", "", "")
+    created = [each for each in flat(sync.decide(found, NOW)) if isinstance(each, CreateObject)]
+    assert [each.cluster for each in created] == ["w2"]
+    assert revisited(found) == []
