@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="Kueue's published e
 
 SUSPENDED = [each for each in (*ENDING, *SERVING) if not each.startswith(("pods-kueue/", "serving-workloads/"))]
 WITH_TEMPLATES_MADE = ("jobs/ray-job-sample.yaml", "jobs/sample-sparkapplication.yaml")
-"""Kinds whose start writes a template that the user left out; a stop empties it, as in Kueue, and does not take it out."""
+"""Kinds whose start writes a template that the user left out; a stop empties it, as in Kueue, and leaves it there."""
 STEPS = ("admitted", "started", "evicted and restored", "started again", "finished or ready")
 reached = {}
 
