@@ -1,8 +1,8 @@
 """CPU of a scheduling cycle: 30 ClusterQueues in 5 cohorts, several thousand pending workloads in virtual time.
 
 ``python -m tests.benchmarks.engine_cycle [--per-queue N]`` prints JSON: CPU per cycle (heads and cycle, without
-status writes), admissions per CPU second with ratio to the reference and target, CPU of all that the state does, and the
-calibration loops to scale by.
+status writes), admissions per CPU second with ratio to the reference and target, CPU of all that the state does, and
+the calibration loops to scale by.
 """
 
 import argparse

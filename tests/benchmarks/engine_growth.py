@@ -4,9 +4,9 @@
 
 Every ClusterQueue (ten to a cohort) always has a head; each cycle some Workloads are admitted, and as many finish. The
 second half holds 100 ClusterQueues and lets more and more Workloads finish before it measures. Prints JSON: CPU
-milliseconds of a cycle (p50 and p99), per head, admissions per CPU second of the cycles, peak memory so far, and the
-work counted in changes of the quota tree; ``--chart`` draws both halves as SVG. Time per head must not grow with either;
-where it does so for queues it is the processor's caches that tell.
+milliseconds of a cycle (p50 and p99), per head, admissions per CPU second of the cycles, peak memory so far, and
+the work counted in changes of the quota tree; ``--chart`` draws both halves as SVG. Time per head must not grow with
+either; where it does so for queues it is the processor's caches that tell.
 """
 
 import argparse
