@@ -15,6 +15,7 @@ from worker_agent.api.meta import Key
 from worker_agent.api.resource_type import JOBS, WORKLOADS
 from worker_agent.kube.client import PatchType
 
+EXTERNAL = "example.com/dispatcher"
 OF_THE_SERVER = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "ownerReferences")
 
 
@@ -161,3 +162,38 @@ def test_a_copy_left_behind_an_outage_is_removed_after_it(twist):
         assert (world.ours("w1"), world.ours("w2")) == ([], [])
 
     federation(story, keep=True, dispatcher=ALL_AT_ONCE)
+
+
+def test_an_outside_dispatcher_owns_its_nomination_again_after_an_eviction():
+    async def story(world):
+        await submit(world, "train")
+        await asyncio.sleep(5)
+        await nominate(world, "train", "w1")
+        await asyncio.sleep(10)
+        assert places(world) == ["w1"]
+        assert not value_at(world.workload_of("train"), "status.nominatedClusterNames", [])
+        await set_active(world, "train", False)
+        await asyncio.sleep(20)
+        await set_active(world, "train", True)
+        await asyncio.sleep(10)
+        assert not value_at(world.workload_of("train"), "status.nominatedClusterNames", [])
+        await nominate(world, "train", "w2")
+        await asyncio.sleep(20)
+        assert places(world) == ["w2"]
+        assert world.ours("w1") == []
+
+    federation(story, keep=True, dispatcher=EXTERNAL)
+
+
+async def nominate(world, name, cluster):
+    """As another program does it: applied under its own name, without force."""
+    workload = world.workload_of(name)["metadata"]["name"]
+    body = {
+        "apiVersion": WORKLOADS.api_version,
+        "kind": WORKLOADS.kind,
+        "metadata": {"name": workload, "namespace": NAMESPACE},
+        "status": {"nominatedClusterNames": [cluster]},
+    }
+    await world.clients[MANAGER].apply(
+        WORKLOADS, workload, NAMESPACE, body, field_manager="outside", force=False, subresource="status"
+    )
