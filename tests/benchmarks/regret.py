@@ -363,7 +363,8 @@ def compare(count: int, seed: int, delay_ms: int) -> dict[str, Any]:
     for kind in DISPATCHERS:
         results[kind.name] = kind(trace(count, seed), 0 if kind is Oracle else delay_ms).run()
     oracle = results[Oracle.name]
-    regret = {name: round(found["mean_s"] / oracle["mean_s"], 3) for name, found in results.items()}
+    mean = oracle["mean_s"]
+    regret = {name: round(found["mean_s"] / mean, 3) for name, found in results.items()} if mean else {}
     lost = oracle["lost_pod_seconds"]
     work = {name: round(found["lost_pod_seconds"] / lost, 3) for name, found in results.items()} if lost else {}
     return {

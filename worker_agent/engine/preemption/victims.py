@@ -1,8 +1,9 @@
 """The search a cycle uses: the scan's simulation and the final choice of victims, nothing computed twice.
 
-An object of this module serves one cycle (or one question): between its calls the objects do not change, and what a
-trial changes shows in the journal's version. A search for the same need on an equal state is answered from memory; the
-usual case is an assignment that lacks one FlavorResource, whose victims the scan has found already.
+An object of this module serves one cycle, or one question asked of one cluster after the other: between its calls the
+objects do not change, and what a trial changes shows in the journal's version. A search for the same need on an equal
+state is answered from memory; the usual case is an assignment that lacks one FlavorResource, whose victims the scan has
+found already.
 """
 
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from worker_agent.engine.preemption.classical_search import within_nominal
 from worker_agent.engine.preemption.need import Need
 from worker_agent.engine.preemption.ranking import NEVER
 from worker_agent.engine.preemption.search import Preemptor, Simulation, Target
+from worker_agent.engine.queue_state import QueueState
 from worker_agent.engine.quota import QueueNode, QuotaNode
 from worker_agent.engine.resources import FlavorResource
 from worker_agent.engine.workload_info import WorkloadRow
@@ -30,6 +32,8 @@ class VictimSearch:
 
     def __init__(self, rule: Rule) -> None:
         self._rule = rule
+        self._state: QueueState | None = None
+        """The one that everything remembered is about: versions of two states do not compare."""
         self._found: dict[_Asked, list[Target]] = {}
         self._told: tuple[int, WorkloadRow | None, frozenset[FlavorResource], bool] = (-1, None, frozenset(), False)
         self._borrowers: dict[tuple[QuotaNode, frozenset[FlavorResource]], tuple[int, set[QueueNode]]] = {}
@@ -73,6 +77,8 @@ class VictimSearch:
 
     def _anybody(self, preemptor: Preemptor, frs: frozenset[FlavorResource]) -> bool:
         """Whether there are candidates at all: the scan asks it, and right after it the choice of victims."""
+        if preemptor.state is not self._state:
+            self._turn_to(preemptor.state)
         version, row = preemptor.state.journal.version, preemptor.row
         told = self._told
         if told[1] is row and told[0] == version and told[2] == frs:
@@ -80,6 +86,13 @@ class VictimSearch:
         found = self._search_anybody(preemptor, frs)
         self._told = (version, row, frs, found)
         return found
+
+    def _turn_to(self, state: QueueState) -> None:
+        """Forget what was found in another state."""
+        self._state = state
+        self._found.clear()
+        self._borrowers.clear()
+        self._told = (-1, None, frozenset(), False)
 
     def _search_anybody(self, preemptor: Preemptor, frs: frozenset[FlavorResource]) -> bool:
         """Lower ones in the own queue, or somebody who borrows."""
