@@ -374,7 +374,7 @@ def compare(count: int, seed: int, delay_ms: int) -> dict[str, Any]:
         "dispatchers": results,
         "regret": regret,
         "lost_work_ratio": work,
-        "target_met": regret[CapacityAware.name] <= TARGET,
+        "target_met": bool(regret) and regret[CapacityAware.name] <= TARGET,
     }
 
 
