@@ -21,7 +21,10 @@ from tests.kueue_examples import (
 )
 from tests.local_federation import Kubectl, cluster, running
 
-pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="Kueue's published examples are not beside this checkout")
+pytestmark = [
+    pytest.mark.embedded,
+    pytest.mark.skipif(not FOLDER.exists(), reason="Kueue's published examples are not beside this checkout"),
+]
 
 STAY_HERE = ("jobs/sample-sparkapplication.yaml",)
 """Kinds that no cluster but their own can run."""

@@ -13,7 +13,10 @@ from hub.local.spec import FederationSpec, NodeGroup
 from tests.kueue_examples import CAPACITY, ENDING, FOLDER, SERVING, ended_well, is_served, kind_of, made, queues, until
 from tests.local_federation import Kubectl, cluster, running
 
-pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="Kueue's published examples are not beside this checkout")
+pytestmark = [
+    pytest.mark.embedded,
+    pytest.mark.skipif(not FOLDER.exists(), reason="Kueue's published examples are not beside this checkout"),
+]
 
 SUSPENDED = [each for each in (*ENDING, *SERVING) if not each.startswith(("pods-kueue/", "serving-workloads/"))]
 WITH_TEMPLATES_MADE = ("jobs/ray-job-sample.yaml", "jobs/sample-sparkapplication.yaml")
