@@ -52,6 +52,7 @@ async def test_a_hub_that_serves_no_agents_says_so():
         assert "federation.agents.bindAddress" in (await world.active("east"))["message"]
 
 
+@pytest.mark.embedded  # a real control plane would be asked through that proxy too
 async def test_proxy_of_the_environment_is_used(monkeypatch):
     connects: list[str] = []
 
