@@ -7,12 +7,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from tests.local_federation import Kubectl
 from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind
 from worker_agent.jobs import KINDS
 
 FOLDER: Final = Path(__file__).parents[1].parent / "shared/reference/kueue-examples"
+needs_examples: Final = pytest.mark.skipif(
+    not FOLDER.exists(), reason="Kueue's published examples are not beside this checkout"
+)
 PATIENCE_SECONDS: Final = 60
 BESIDE: Final = ("service/", "configmap/")
 """What an example brings along that is no job."""

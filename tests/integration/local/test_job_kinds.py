@@ -4,12 +4,12 @@ import pytest
 import yaml
 
 from hub.local.spec import FederationSpec, NodeGroup
-from tests.kueue_examples import CAPACITY, ENDING, FOLDER, SERVING, ended_well, is_served, made, queues, until
+from tests.kueue_examples import CAPACITY, ENDING, SERVING, ended_well, is_served, made, needs_examples, queues, until
 from tests.local_federation import Kubectl, cluster, running
 
 pytestmark = [
     pytest.mark.embedded,
-    pytest.mark.skipif(not FOLDER.exists(), reason="Kueue's published examples are not beside this checkout"),
+    needs_examples,
 ]
 
 

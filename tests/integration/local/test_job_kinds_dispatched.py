@@ -10,12 +10,12 @@ from hub.local.spec import FederationSpec, NodeGroup
 from tests.kueue_examples import (
     CAPACITY,
     ENDING,
-    FOLDER,
     PATIENCE_SECONDS,
     SERVING,
     ended_well,
     is_served,
     made,
+    needs_examples,
     queues,
     until,
 )
@@ -23,7 +23,7 @@ from tests.local_federation import Kubectl, cluster, running
 
 pytestmark = [
     pytest.mark.embedded,
-    pytest.mark.skipif(not FOLDER.exists(), reason="Kueue's published examples are not beside this checkout"),
+    needs_examples,
 ]
 
 STAY_HERE = ("jobs/sample-sparkapplication.yaml",)

@@ -10,12 +10,24 @@ import yaml
 
 from hub.engine.remote_objects import lean
 from hub.local.spec import FederationSpec, NodeGroup
-from tests.kueue_examples import CAPACITY, ENDING, FOLDER, SERVING, ended_well, is_served, kind_of, made, queues, until
+from tests.kueue_examples import (
+    CAPACITY,
+    ENDING,
+    FOLDER,
+    SERVING,
+    ended_well,
+    is_served,
+    kind_of,
+    made,
+    needs_examples,
+    queues,
+    until,
+)
 from tests.local_federation import Kubectl, cluster, running
 
 pytestmark = [
     pytest.mark.embedded,
-    pytest.mark.skipif(not FOLDER.exists(), reason="Kueue's published examples are not beside this checkout"),
+    needs_examples,
 ]
 
 SUSPENDED = [each for each in (*ENDING, *SERVING) if not each.startswith(("pods-kueue/", "serving-workloads/"))]

@@ -1,19 +1,15 @@
 """Kueue's published multi-cluster set-up, applied unchanged on the manager, dispatches a Job."""
 
-from pathlib import Path
-
-import pytest
-
 from hub.local.spec import FederationSpec
 from tests.integration.local.test_quick_start import job
+from tests.kueue_examples import FOLDER, needs_examples
 from tests.local_federation import Kubectl, cluster, running
 
-EXAMPLES = Path(__file__).parents[3].parent / "shared/reference/kueue-examples"
-SETUP = EXAMPLES / "multikueue/multikueue-setup.yaml"
-WORKER_SETUP = EXAMPLES / "admin/single-clusterqueue-setup.yaml"
+SETUP = FOLDER / "multikueue/multikueue-setup.yaml"
+WORKER_SETUP = FOLDER / "admin/single-clusterqueue-setup.yaml"
 
 
-@pytest.mark.skipif(not SETUP.exists(), reason="Kueue's published examples are not beside this checkout")
+@needs_examples
 def test_published_setup_works_unchanged(tmp_path):
     spec = FederationSpec(manager=cluster("manager"), workers=[cluster("worker1")])
     with running(spec, tmp_path) as federation:

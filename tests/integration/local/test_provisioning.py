@@ -1,14 +1,14 @@
 """Jobs that wait for nodes, typed with unmodified kubectl: Kueue's published example, then nodes that come and go."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from hub.local.spec import Autoscaler, Cluster, FederationSpec, NodeGroup
+from tests.kueue_examples import FOLDER, needs_examples
 from tests.local_federation import Kubectl, running
 
-EXAMPLE = Path(__file__).parents[3].parent / "shared/reference/kueue-examples/provisioning"
+EXAMPLE = FOLDER / "provisioning"
 GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
 GPU = NodeGroup(
     name="gpu",
@@ -110,7 +110,7 @@ def pods_of(kubectl: Kubectl, job: str) -> list[dict]:
     return json.loads(found)["items"]
 
 
-@pytest.mark.skipif(not EXAMPLE.exists(), reason="Kueue's published examples are not beside this checkout")
+@needs_examples
 def test_published_example_works_unchanged(kubectl):
     kubectl("apply", "-f", str(EXAMPLE / "provisioning-setup.yaml"))
     kubectl.wait("admissioncheck/sample-prov", "condition=Active")

@@ -3,20 +3,20 @@
 import json
 import time
 from collections import Counter
-from pathlib import Path
 
 import pytest
 import yaml
 
 from hub.local.spec import FederationSpec, NodeGroup
+from tests.kueue_examples import FOLDER, needs_examples
 from tests.local_federation import Kubectl, cluster, running
 
-EXAMPLES = Path(__file__).parents[3].parent / "shared/reference/kueue-examples/tas"
+EXAMPLES = FOLDER / "tas"
 BLOCK, RACK = "cloud.provider.com/topology-block", "cloud.provider.com/topology-rack"
 HOST = "kubernetes.io/hostname"
 PATIENCE_SECONDS = 120
 
-pytestmark = pytest.mark.skipif(not EXAMPLES.exists(), reason="Kueue's published examples are not beside this checkout")
+pytestmark = needs_examples
 
 
 def nodes() -> list[NodeGroup]:
