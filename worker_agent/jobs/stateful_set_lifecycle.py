@@ -1,5 +1,6 @@
 """The life of a queued StatefulSet and of its pods (spec/jobs 9.12)."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
@@ -36,12 +37,11 @@ def decide(view: ServingView, now: datetime) -> list[Intent]:
     return run.intents
 
 
-def workload_name(job: Document, workloads: object, policy: JobPolicy) -> str:
+def workload_name(job: Document, workloads: Mapping[str, Document], policy: JobPolicy) -> str:
     """The Workload's name; one that an earlier release made under its own scheme is kept."""
-    known = workloads if isinstance(workloads, dict) else {}
     wanted = stateful_set.workload_name_of(job, stateful_set.origin_uid(job), policy)
     legacy = stateful_set.workload_name_of(job, "", policy)
-    return legacy if wanted not in known and legacy in known else wanted
+    return legacy if wanted not in workloads and legacy in workloads else wanted
 
 
 def _replicas(job: Document) -> int:
