@@ -113,8 +113,10 @@ def runs(job: Document) -> bool:
 
 
 def counts(workload: Document) -> bool:
-    """Whether its reservation counts: Kueue takes a deactivated Workload off the books while its pods still stop."""
-    return not is_true(workload, names.FINISHED) and value_at(workload, "spec.active", True) is not False
+    """Whether its reservation counts: a copy that nobody owns yet is off the books once it is deactivated."""
+    if value_at(workload, "spec.active", True) is False and not workload["metadata"].get("ownerReferences"):
+        return False
+    return not is_true(workload, names.FINISHED)
 
 
 def completed(job: Document) -> bool:

@@ -19,18 +19,34 @@ class Phase(IntEnum):
     RESERVED = 1
     ADMITTED = 2
     GONE = 3
-    """Finished or deactivated: neither queued nor counted."""
+    """Finished, or deactivated with nothing left that runs: neither queued nor counted."""
 
 
 _CHECK_BLOCKS: Final = ("Retry", "Rejected")
 
 
 def phase(workload: Workload) -> Phase:
-    if workload.spec.active is False or workload.is_true(names.FINISHED):
+    """Where it stands. A deactivated Workload counts until its owner has stopped and its reservation is released.
+
+    Kueue takes it off the books at once (spec/engine 5.10): what then takes its room runs beside pods that still stop,
+    and once the Workload is activated again in the meantime, both are reserved. A Workload that nobody owns has no pods
+    of its own and nobody who would release it.
+    """
+    if workload.is_true(names.FINISHED):
         return Phase.GONE
-    if not workload.is_true(names.QUOTA_RESERVED) or workload.status.admission is None:
+    holds = workload.is_true(names.QUOTA_RESERVED) and workload.status.admission is not None
+    if workload.spec.active is False and not (holds and workload.metadata.owner_references):
+        return Phase.GONE
+    if not holds:
         return Phase.PENDING
     return Phase.ADMITTED if workload.is_true(names.ADMITTED) else Phase.RESERVED
+
+
+def shows_reservation(workload: Workload, shown: Phase) -> bool:
+    """Whether an admission that we wrote shows, or the Workload has come to an end that leaves nothing to wait for."""
+    if shown == Phase.GONE:
+        return workload.is_true(names.QUOTA_RESERVED) or workload.spec.active is not False
+    return shown != Phase.PENDING
 
 
 def engine_phase(workload: Workload, policy: Policy, shown: Phase) -> Phase:

@@ -130,14 +130,14 @@ class ClusterState(DeviceState):
         phase = conditions.engine_phase(workload, self.policy, row.phase)
         if phase not in _HOLDING or row.evicted:
             self._eviction_shows(row.key, old)
-        if phase == Phase.GONE:
-            if old is not None:
-                self._remove(old)
-            return
-        if old is not None and old.assumed and phase == Phase.PENDING:
+        if old is not None and old.assumed and not conditions.shows_reservation(workload, phase):
             # Our write is on its way; until it shows, or fails, the reservation stands.
             old.workload = workload
             old.observed = True
+            return
+        if phase == Phase.GONE:
+            if old is not None:
+                self._remove(old)
             return
         workload_info.filled(row, self.shapes)
         if phase == Phase.PENDING:
@@ -367,8 +367,10 @@ class ClusterState(DeviceState):
         if fresh.phase in _HOLDING:
             self._hold(fresh)
             self.second_pass.observe(fresh, self._clock)
-            return
-        self.requeue(fresh, RequeueReason.FAILED_AFTER_NOMINATION)
+        elif fresh.phase == Phase.GONE:
+            self._remove(fresh)
+        else:
+            self.requeue(fresh, RequeueReason.FAILED_AFTER_NOMINATION)
 
     def _hold(self, row: WorkloadRow) -> None:
         if not conditions.pods_ready(row.workload):

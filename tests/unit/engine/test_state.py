@@ -113,6 +113,36 @@ def test_a_failed_write_gives_the_quota_back_and_the_workload_its_turn() -> None
     assert world.active("q") == ["w"]
 
 
+OWNED = {"ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": "w", "uid": "u", "controller": True}]}
+
+
+def test_a_deactivated_workload_keeps_its_quota_while_its_pods_stop() -> None:
+    world = EngineWorld([*single_queue(), admitted("w", cpu=2, active=False, metadata=OWNED)])
+    assert used(world.state) == 2000
+
+
+def test_a_deactivated_workload_that_nobody_owns_keeps_nothing() -> None:
+    world = EngineWorld([*single_queue(), admitted("w", cpu=2, active=False)])
+    assert used(world.state) == 0
+
+
+def test_a_deactivation_before_our_write_shows_frees_nothing_yet() -> None:
+    world = one(cpu=3)
+    run_cycle(world.state, world.state.heads(world.now), world.policy, world.now)
+    world.put(workload("w", cpu=3, active=False))
+    assert used(world.state) == 3000
+    world.put(admitted("w", cpu=3, active=False, metadata=OWNED))
+    assert used(world.state) == 3000
+
+
+def test_a_failed_write_for_a_workload_that_was_deactivated_frees_its_quota() -> None:
+    world = one(cpu=3)
+    run_cycle(world.state, world.state.heads(world.now), world.policy, world.now)
+    world.put(workload("w", cpu=3, active=False))
+    world.state.forget(KEY, world.now)
+    assert (used(world.state), len(world.state.pending["q"])) == (0, 0)
+
+
 def test_forgetting_what_was_not_assumed_changes_nothing() -> None:
     world = EngineWorld([*single_queue(), admitted("w", cpu=2)])
     world.state.forget(KEY, world.now)
