@@ -14,7 +14,7 @@ from hub.clusters.credentials import CLUSTER_PROFILES, Credential, CredentialSou
 from hub.clusters.remote_clients import RemoteClients
 from hub.clusters.worker_connection import ConnectionSettings, WorkerConnection, WorkerConnector, transport_of
 from hub.clusters.worker_lease import HubIdentity
-from hub.controllers import remote_events
+from hub.controllers import federation_changes, remote_events
 from hub.controllers.check_controller import CheckController
 from hub.controllers.cluster_controller import ClusterController
 from hub.controllers.dispatch_loop import DispatchLoop, DispatchSettings
@@ -149,6 +149,7 @@ class Hub:
             self.objects, self.clients, table, configuration.sync.origin, self.metrics, clock
         )
         self.objects.workloads.add_handler(lambda event: self.dispatch.look_at(event.key))
+        federation_changes.watch(self.objects, self.dispatch.reconsider, self._policies_changed)
         agent.add(self._work)
 
     def _identity(self) -> HubIdentity:
@@ -250,6 +251,10 @@ class Hub:
 
     def _fence_changed(self, cluster: str) -> None:
         self.clusters.controller.enqueue(cluster)
+
+    def _policies_changed(self) -> None:
+        self.dispatch.reconsider()
+        self.sync.policies_changed()
 
     def _contact_changed(self, cluster: str) -> None:
         link = self.clients.link(cluster)

@@ -14,8 +14,8 @@ from typing import Final
 
 from hub.controllers.dispatch_turn import Turn, TurnMaker
 from hub.controllers.hub_applier import Failure, HubApplier
-from hub.controllers.preflight import Preflight
-from hub.engine import dispatch
+from hub.controllers.preflight import MISSING_SECONDS, Preflight
+from hub.engine import dispatch, needs
 from hub.engine.dispatch import Decision, Round
 from hub.engine.evaluation import Evaluation, Outlook, Request
 from hub.evaluation.evaluator import Evaluator
@@ -53,7 +53,10 @@ class _Case:
     held_since: datetime | None = None
     assumed_on: frozenset[str] = frozenset()
     outlook: int = int(Outlook.UNKNOWN)
-    written: tuple[str, str] = ("", "")
+    written: tuple[str, ...] = ()
+    """The grounds of the decision that was written last."""
+    lacking: bool = False
+    """Something its pods need is missing on a worker: no watch tells when it comes."""
     tried_at: float = field(default=float("-inf"))
 
 
@@ -79,6 +82,7 @@ class DispatchLoop:
         self._fresh: set[Key] = set()
         self._cases: dict[Key, _Case] = {}
         self._news = False
+        self._all_due = False
         self._wake = asyncio.Event()
 
     def use(self, preflight: Preflight) -> None:
@@ -93,6 +97,11 @@ class DispatchLoop:
     def learned(self, cluster: str) -> None:
         """Something is known of ``cluster`` that was not known before."""
         self._news = True
+
+    def reconsider(self) -> None:
+        """Work may go elsewhere than before: an administrator changed the federation, or a policy."""
+        self._all_due = True
+        self._wake.set()
 
     def given_up(self, key: Key, cluster: str) -> None:
         """The worker deactivates its copy: a no, also when the next copy there looks as if nothing had been."""
@@ -141,11 +150,15 @@ class DispatchLoop:
 
     def _due(self, news: bool) -> set[Key]:
         fresh, self._fresh = self._fresh, set()
+        all_due, self._all_due = self._all_due, False
+        if all_due:
+            fresh.update(self._turns.undecided())
         now, instant = self._clock.now(), self._clock.monotonic()
         for key, case in self._cases.items():
-            waited = instant - case.tried_at >= TICK_SECONDS
+            waited = instant - case.tried_at
             over = now - case.round.started >= self._settings.round_timeout
-            if waited and (over or (news and case.outlook != Outlook.FITS)):
+            hopes = (news and case.outlook != Outlook.FITS) or (case.lacking and waited >= MISSING_SECONDS)
+            if waited >= TICK_SECONDS and (over or hopes):
                 fresh.add(key)
         return fresh
 
@@ -207,6 +220,7 @@ class DispatchLoop:
         case.tried_at = self._clock.monotonic()
         case.outlook = decision.chosen[0].outlook if decision.chosen else int(Outlook.UNKNOWN)
         case.held_since = (case.held_since or now) if decision.reason == dispatch.HELD else None
+        case.lacking = any(evaluation.reason == needs.MISSING_OBJECTS for evaluation in turn.asked.closed)
         return decision
 
     def _take(self, turn: Turn, decision: Decision) -> set[str]:
@@ -227,10 +241,8 @@ class DispatchLoop:
         case = self._cases.get(turn.key)
         if case is None:
             return
-        told = (decision.reason, decision.message)
         moved = bool(decision.cluster) and set(decision.clusters) != set(turn.nominated)
-        told_before = turn.sight.condition(names.DISPATCHED)
-        if not moved and decision.reason in (case.written[0], told_before.reason if told_before is not None else ""):
+        if not moved and (decision.grounds == case.written or _is_told(turn, decision, not case.written)):
             return
         self._metrics.decided(decision.reason)
         try:
@@ -240,7 +252,7 @@ class DispatchLoop:
             self._release(turn.key, case)
             self._fresh.add(turn.key)
             return
-        case.written = told
+        case.written = decision.grounds
         if moved:
             case.round = Round(self._clock.now(), case.round.refused)
             log.info("workload %s: nominated %s", turn.key, decision.message)
@@ -256,6 +268,16 @@ class DispatchLoop:
         if case is not None:
             case.assumed_on -= {self._turns.cluster_of(key)}
             self._release(key, case)
+
+
+def _is_told(turn: Turn, decision: Decision, anew: bool) -> bool:
+    """Whether the Workload says so already. ``anew``: nothing is remembered of what was written, so its words count."""
+    told = turn.sight.condition(names.DISPATCHED)
+    if told is None or told.reason != decision.reason:
+        return False
+    if decision.reason != dispatch.NO_CLUSTER:
+        return True
+    return anew and told.message == decision.message
 
 
 def _narrowed(turn: Turn, clusters: tuple[str, ...]) -> Request:

@@ -99,6 +99,11 @@ class TurnMaker:
         said_no = {cluster: reason for cluster, reason in refusals.items() if reason}
         return Turn(sight, request, asked, tuple(order), policy, nominated, said_no, started)
 
+    def undecided(self) -> list[Key]:
+        """The Workloads with a MultiKueue check that run in no cluster: ``make`` tells which of them wait for one."""
+        found = (self._objects.workloads.get(key) for key in self._objects.all_workloads())
+        return [one.metadata.key for one in found if one is not None and not one.status.cluster_name]
+
     def in_order(self, turns: Sequence[Turn]) -> list[Turn]:
         """Those of higher priority choose first, then those that waited longest."""
         by_key = {turn.key: turn for turn in turns}

@@ -102,6 +102,12 @@ class SyncController:
             for copy in link.our_workloads(self._policy.origin):
                 self.enqueue(remote_objects.key_of(copy))
 
+    def policies_changed(self) -> None:
+        """What becomes of the work of a lost worker may be said otherwise now."""
+        for workload in self._objects.workloads.values():
+            if workload.status.cluster_name:
+                self.controller.enqueue(workload.metadata.key)
+
     def _workload_changed(self, event: Event[Workload]) -> None:
         if event.new is not None:
             if self._objects.is_ours(event.new):

@@ -86,6 +86,15 @@ class Decision:
         return tuple(evaluation.cluster for evaluation in self.chosen)
 
     @property
+    def grounds(self) -> tuple[str, ...]:
+        """What is worth a write when it differs: the reason and, where no cluster is possible, why each is not.
+
+        Not the message: its numbers change with every event on a worker.
+        """
+        why = (f"{e.cluster}: {e.reason}" for e in self.ranked) if self.reason == NO_CLUSTER else ()
+        return self.reason, *sorted(why)
+
+    @property
     def message(self) -> str:
         """For people: the choice first, then every other candidate and why it came behind."""
         asked_too = self.clusters[1:]

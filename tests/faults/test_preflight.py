@@ -43,7 +43,7 @@ def test_a_job_without_its_secret_anywhere_waits_and_says_so_until_it_comes():
         assert places(world) == []
         assert (dispatched(world)["status"], dispatched(world)["reason"]) == ("False", "NoCluster")
         await world.clients["w1"].create(SECRETS, secret("token"), NAMESPACE)
-        await asyncio.sleep(240)
+        await asyncio.sleep(15)
         assert places(world) == ["w1"]
 
     federation(story, keep=True)

@@ -41,7 +41,6 @@ async def test_drained_worker_gives_its_job_to_another():
         assert (await view(world)).residents(first) == []
 
 
-@pytest.mark.embedded  # on a real control plane the job has been seen to stay for over 30 s
 async def test_cordon_keeps_new_work_out_until_it_is_lifted():
     async with running(east=4) as world:
         await until(lambda: active(world, "east"), "the worker is Active")

@@ -47,6 +47,15 @@ def test_the_cheapest_preemption_and_the_shortest_wait_win():
     assert choose(evaluation("a", Outlook.WAITS, load=900), evaluation("b", Outlook.WAITS, load=300)).cluster == "b"
 
 
+def test_what_is_written_anew_is_another_choice_or_another_obstacle_but_no_new_figure():
+    def grounds(reason, message):
+        return choose(Evaluation("a", int(Outlook.IMPOSSIBLE), reason, message)).grounds
+
+    assert grounds("Cordoned", "cordoned") != grounds("TooLargeForNodes", "needs 9, largest 8")
+    assert grounds("TooLargeForNodes", "needs 9, largest 7") == grounds("TooLargeForNodes", "needs 9, largest 8")
+    assert choose(evaluation("w", Outlook.WAITS, load=1)).grounds == choose(evaluation("w", Outlook.WAITS)).grounds
+
+
 @pytest.mark.parametrize(
     ("strategy", "winner"), [("Fastest", "roomy"), ("Pack", "tight"), ("Spread", "idle"), ("Cheapest", "cheap")]
 )

@@ -1,0 +1,120 @@
+"""What an administrator changes on the manager reaches the work that waits at once, with nothing else to wake it."""
+
+import asyncio
+
+from tests.faults.model import MANAGER
+from tests.faults.test_fence import federation, places
+from tests.faults.test_preflight import dispatched
+from tests.faults.world import NAMESPACE, submitted
+from worker_agent.api import names
+from worker_agent.api.resource_type import (
+    CLUSTER_QUEUES,
+    DISPATCH_POLICIES,
+    JOBS,
+    MULTIKUEUE_CLUSTERS,
+    MULTIKUEUE_CONFIGS,
+)
+from worker_agent.kube.client import PatchType
+
+LONG = 40.0
+"""Seconds after which nothing on the workers changes any more."""
+
+SOON = 3.0
+
+
+async def change(world, resource, name, body):
+    await world.clients[MANAGER].patch(resource, name, "", body, patch_type=PatchType.MERGE)
+
+
+async def cordon(world, *clusters, value="true"):
+    for name in clusters:
+        annotations = {names.CORDONED_ANNOTATION: value}
+        await change(world, MULTIKUEUE_CLUSTERS, name, {"metadata": {"annotations": annotations}})
+
+
+async def policy(world, name, **spec):
+    if name == "default":  # there from the start
+        return await change(world, DISPATCH_POLICIES, name, {"spec": spec})
+    body = {"apiVersion": "fedhub.dev/v1alpha1", "kind": "DispatchPolicy", "metadata": {"name": name}, "spec": spec}
+    await world.clients[MANAGER].create(DISPATCH_POLICIES, body)
+
+
+async def waiting(world, why):
+    await world.clients[MANAGER].create(JOBS, submitted("train", cpu=1, seconds=900.0, priority=0), NAMESPACE)
+    await asyncio.sleep(LONG)
+    assert places(world) == []
+    assert why in dispatched(world)["message"]
+
+
+def test_the_end_of_a_cordon():
+    async def story(world):
+        await cordon(world, "w1", "w2")
+        await waiting(world, "w1: cordoned; w2: cordoned")
+        await cordon(world, "w2", value=None)
+        await asyncio.sleep(SOON)
+        assert places(world) == ["w2"]
+
+    federation(story, keep=True)
+
+
+def test_a_region_that_is_allowed_after_all():
+    async def story(world):
+        await policy(world, "default", regions={"allowed": ["eu"]})
+        await waiting(world, 'w1: region "" is not allowed')
+        await change(world, DISPATCH_POLICIES, "default", {"spec": {"regions": None}})
+        await asyncio.sleep(SOON)
+        assert len(places(world)) == 1
+
+    federation(story, keep=True)
+
+
+def test_a_cluster_that_is_labelled_with_an_allowed_region():
+    async def story(world):
+        await policy(world, "default", regions={"allowed": ["eu"]})
+        await waiting(world, 'w1: region "" is not allowed')
+        labels = {names.REGION_LABEL: "eu"}
+        await change(world, MULTIKUEUE_CLUSTERS, "w1", {"metadata": {"labels": labels}})
+        await asyncio.sleep(SOON)
+        assert places(world) == ["w1"]
+
+    federation(story, keep=True)
+
+
+def test_a_queue_that_comes_under_another_policy():
+    async def story(world):
+        await policy(world, "default", regions={"allowed": ["eu"]})
+        await policy(world, "anywhere", strategy="Pack")
+        await waiting(world, 'w1: region "" is not allowed')
+        (queue,) = [key.name for key in world.hub.objects.queues.keys()]
+        annotations = {names.DISPATCH_POLICY_ANNOTATION: "anywhere"}
+        await change(world, CLUSTER_QUEUES, queue, {"metadata": {"annotations": annotations}})
+        await asyncio.sleep(SOON)
+        assert len(places(world)) == 1
+
+    federation(story, keep=True)
+
+
+def test_a_cluster_that_joins_the_configuration():
+    async def story(world):
+        await cordon(world, "w1")
+        (config,) = [key.name for key in world.hub.objects.configs.keys()]
+        await change(world, MULTIKUEUE_CONFIGS, config, {"spec": {"clusters": ["w1"]}})
+        await waiting(world, "w1: cordoned")
+        await change(world, MULTIKUEUE_CONFIGS, config, {"spec": {"clusters": ["w1", "w2"]}})
+        await asyncio.sleep(SOON)
+        assert places(world) == ["w2"]
+
+    federation(story, keep=True)
+
+
+def test_the_workload_tells_the_obstacle_of_today():
+    async def story(world):
+        await cordon(world, "w1", "w2")
+        await waiting(world, "w1: cordoned; w2: cordoned")
+        await policy(world, "default", regions={"allowed": ["eu"]})
+        await cordon(world, "w1", "w2", value=None)
+        await asyncio.sleep(SOON)
+        assert 'w1: region "" is not allowed' in dispatched(world)["message"]
+        assert "cordoned" not in dispatched(world)["message"]
+
+    federation(story, keep=True)
