@@ -2,5 +2,6 @@
 
 In reading order: ``federation_objects`` (the manager's objects), ``cluster_controller`` (contact),
 ``check_controller``, ``sync_controller`` and ``hub_applier`` (each Workload's copies), ``remote_events`` (what workers
-tell), ``dispatch_loop`` and ``dispatch_turn`` (where workloads go), ``incremental_dispatcher``, ``orphan_collector``.
+tell), ``dispatch_loop`` and ``dispatch_turn`` (where workloads go), ``federation_changes`` (what
+an administrator changes), ``incremental_dispatcher``, ``orphan_collector``.
 """
