@@ -85,7 +85,7 @@ def test_a_queue_that_comes_under_another_policy():
         await policy(world, "default", regions={"allowed": ["eu"]})
         await policy(world, "anywhere", strategy="Pack")
         await waiting(world, 'w1: region "" is not allowed')
-        (queue,) = [key.name for key in world.hub.objects.queues.keys()]
+        queue = world.hub.objects.queues.keys()[0].name
         annotations = {names.DISPATCH_POLICY_ANNOTATION: "anywhere"}
         await change(world, CLUSTER_QUEUES, queue, {"metadata": {"annotations": annotations}})
         await asyncio.sleep(SOON)
@@ -97,7 +97,7 @@ def test_a_queue_that_comes_under_another_policy():
 def test_a_cluster_that_joins_the_configuration():
     async def story(world):
         await cordon(world, "w1")
-        (config,) = [key.name for key in world.hub.objects.configs.keys()]
+        config = world.hub.objects.configs.keys()[0].name
         await change(world, MULTIKUEUE_CONFIGS, config, {"spec": {"clusters": ["w1"]}})
         await waiting(world, "w1: cordoned")
         await change(world, MULTIKUEUE_CONFIGS, config, {"spec": {"clusters": ["w1", "w2"]}})
