@@ -147,10 +147,9 @@ class _Question:
         ahead = self._competitors()
         with self._state.trial():
             passed = self._play_out(ahead)
-            found = self._attempt(self._row)
+            found, starts = self._attempt(self._row)
             mode = found.assignment.mode
-            starts = passed and (mode is Mode.FIT or (mode is Mode.PREEMPT and bool(found.targets)))
-            starts = starts and self._gets_its_turn(self._row, found)
+            starts = starts and passed
         if mode is Mode.NO_FIT and found.assignment.no_fit_reason in _HOPELESS:
             reason = found.assignment.no_fit_reason or names.NO_MATCHING_FLAVOR
             return Verdict(Outlook.IMPOSSIBLE, reason, found.assignment.message, self._queue.name)
@@ -165,8 +164,12 @@ class _Question:
         situation = cohort_rivals.Situation(self._state, self._search, self._now)
         return not rivals or cohort_rivals.gets_its_turn(row, found, self._queue, rivals, situation)
 
-    def _attempt(self, row: WorkloadRow) -> Found:
-        """As in cycles one after the other: where a scan stopped at a flavor in vain, the next goes on from there."""
+    def _attempt(self, row: WorkloadRow) -> tuple[Found, bool]:
+        """As in cycles one after the other: where a scan stopped at a flavor in vain, the next goes on from there.
+
+        In vain is also what fits, but not beside the heads of the cohort's strict queues. Returns what to tell, and
+        whether the workload starts or preempts by it.
+        """
         tried: list[Found] = []
         scan: ScanState | None = None
         stops: list[tuple[dict[str, int], ...]] = []
@@ -177,11 +180,11 @@ class _Question:
             state = self._state
             request = FlavorRequest(row, self._queue, state, self._now, *self._search, cycle=state.cycle, scan=scan)
             found = nomination.get_assignments(request)
-            if found.assignment.mode is Mode.FIT or found.targets:
-                return found
+            if (found.assignment.mode is Mode.FIT or found.targets) and self._gets_its_turn(row, found):
+                return found, True
             tried.append(found)
             scan = found.assignment.scan
-        return next((found for found in tried if _may_come(found)), tried[-1])
+        return next((found for found in tried if _may_come(found)), tried[-1]), False
 
     def _competitors(self) -> list[WorkloadRow]:
         mine = self._pending.order(self._row)
@@ -210,8 +213,8 @@ class _Question:
     def _takes_room(self, row: WorkloadRow) -> bool:
         if admissibility.refusal(row, self._queue, self._state) is not None:
             return False
-        found = self._attempt(row)
-        if found.assignment.mode is not Mode.FIT or not self._gets_its_turn(row, found):
+        found, starts = self._attempt(row)
+        if not starts or found.assignment.mode is not Mode.FIT:
             return False
         self._state.add_usage(self._queue, found.assignment.usage)
         self._state.topology.try_use(usage(row, found.assignment), 1)

@@ -59,3 +59,27 @@ def test_a_flavor_that_comes_after_the_one_where_the_scan_stops_is_found():
     assert outlook(world, workload("new", cpu=3)) is Outlook.FITS
     world.settle()
     assert next(row for key, row in world.state.rows.items() if key.name == "new").reserved_in == "q"
+
+
+def test_a_flavor_that_a_rival_holds_back_is_passed_over_in_the_next_turn():
+    borrows = {"whenCanBorrow": "MayStopSearch", "whenCanPreempt": "TryNextFlavor"}
+    preemption = {"reclaimWithinCohort": "LowerPriority"}
+    world = EngineWorld(
+        [
+            namespace(),
+            flavor("a"),
+            flavor("b"),
+            cohort("c"),
+            cluster_queue("q", {"a": {"cpu": quota(2)}, "b": {"cpu": quota(4)}}, cohort="c", fungibility=borrows),
+            cluster_queue("other", {"a": {"cpu": quota(4)}}, cohort="c", strict=True, preemption=preemption),
+            local_queue(),
+            local_queue("lo", "other"),
+            workload("held", queue="lo", cpu=3),
+        ]
+    )
+    world.settle()
+    world.put(workload("head", queue="lo", cpu=4, priority=9))
+    world.settle()
+    assert outlook(world, workload("new", cpu=3)) is Outlook.FITS
+    world.settle()
+    assert next(row for key, row in world.state.rows.items() if key.name == "new").reserved_in == "q"
