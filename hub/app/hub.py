@@ -26,6 +26,7 @@ from hub.controllers.incremental_dispatcher import IncrementalDispatcher
 from hub.controllers.managed_by_field import ManagedByField
 from hub.controllers.orphan_collector import OrphanCollector
 from hub.controllers.preflight import Preflight
+from hub.controllers.quota_controller import QuotaController
 from hub.controllers.remote_events import Listeners, RemoteEvents
 from hub.controllers.sync_controller import SyncController
 from hub.engine import sync_owner
@@ -145,6 +146,7 @@ class Hub:
         if self.door is not None:
             self.door.add_change_handler(self.clusters.agent_changed)
         self.checks = CheckController(self.objects, applier, clock)
+        self.quotas = QuotaController(self.objects, applier, clock) if configuration.quota_automation else None
         self.orphans = OrphanCollector(
             self.objects, self.clients, table, configuration.sync.origin, self.metrics, clock
         )
@@ -195,6 +197,8 @@ class Hub:
                 group.create_task(self.checks.run(), name="admission checks")
                 await self._first_contact()
                 group.create_task(self.sync.run(), name="workload synchronisation")
+                if self.quotas is not None:
+                    group.create_task(self.quotas.run(), name="quotas of the manager")
                 group.create_task(self.orphans.run(configuration.gc_interval), name="orphans")
                 for number, work in enumerate(self._dispatchers()):
                     group.create_task(work, name=f"dispatch {number}")
@@ -236,6 +240,8 @@ class Hub:
 
     def _remote_event(self, cluster: str, resource: ResourceType, event: Any, raw: bytes) -> None:
         self.events(cluster, resource, event, raw)
+        if self.quotas is not None:
+            self.quotas.remote_changed(cluster, resource, event)
 
     def _replay(self, observe: Callable[[KnowledgeEvent], None]) -> None:
         """Tell an evaluator that starts late all that the connections know."""
@@ -262,3 +268,5 @@ class Hub:
             self.events.opened(link)
         self.sync.contact_changed(cluster)
         self.dispatch.contact_changed(cluster)
+        if self.quotas is not None:
+            self.quotas.contact_changed(cluster, self.clients.connected())

@@ -6,16 +6,20 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
+
 from hub.clusters import worker_watches
 from hub.clusters.credentials import Credential
 from hub.clusters.remote_clients import ConnectionFailed
 from hub.clusters.worker_lease import HubIdentity, Superseded, WorkerLease
 from hub.clusters.worker_watches import RemoteObject, Watches
 from worker_agent.api import names
+from worker_agent.api.cluster_queue import ClusterQueue
 from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind
+from worker_agent.api.local_queue import LocalQueue
 from worker_agent.api.meta import Key
-from worker_agent.api.resource_type import WORKLOADS, ResourceType
+from worker_agent.api.resource_type import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS, ResourceType
 from worker_agent.controllers import pod_groups
 from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.known_objects import KnownObjects
@@ -162,6 +166,16 @@ class WorkerConnection:
 
     def job(self, kind: JobKind, key: Key) -> Document | None:
         return pod_groups.job(self.known, kind, key)
+
+    # What the automation of quotas asks for.
+
+    def local_queue(self, key: Key) -> LocalQueue | None:
+        found = self.known.document(LOCAL_QUEUES, key)
+        return None if found is None else msgspec.convert(found, LocalQueue, strict=False)
+
+    def cluster_queue(self, name: str) -> ClusterQueue | None:
+        found = self.known.document(CLUSTER_QUEUES, Key("", name))
+        return None if found is None else msgspec.convert(found, ClusterQueue, strict=False)
 
     def _settled(self) -> bool:
         for resource, informer in self.watches.required.items():

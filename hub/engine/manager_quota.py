@@ -1,15 +1,19 @@
 """Quota of a manager's ClusterQueue as the sum of what the workers have for it (spec section 14)."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
+from hub.engine import admission_check, group_loading
 from hub.engine.condition import Stand
-from worker_agent.api import names, quantity
+from worker_agent.api import quantity
 from worker_agent.api.admission_check import AdmissionCheck
 from worker_agent.api.cluster_queue import ClusterQueue, ResourceGroup
 from worker_agent.api.document import Document
+from worker_agent.api.local_queue import LocalQueue
+from worker_agent.api.meta import Key
+from worker_agent.api.multikueue import MultiKueueConfig
 
 CONDITION: Final = "MultiKueueManagerQuotaAutomation"
 AUTOMATED: Final = "Automated"
@@ -31,14 +35,58 @@ NOT_REQUESTED: Final = Automation(
 _MANY_FLAVORS: Final = "Quota automation requires that the manager-side ClusterQueue has exactly one ResourceFlavor"
 
 
-def multikueue_check(queue: ClusterQueue, checks: Callable[[str], AdmissionCheck | None]) -> AdmissionCheck | None:
-    """The queue's MultiKueue check; None when it has none, or when its object is missing."""
+class Manager(Protocol):
+    """The manager's own objects."""
+
+    def admission_check(self, name: str) -> AdmissionCheck | None: ...
+
+    def config(self, name: str) -> MultiKueueConfig | None: ...
+
+
+class Worker(Protocol):
+    """The queues of a connected worker."""
+
+    def local_queue(self, key: Key) -> LocalQueue | None: ...
+
+    def cluster_queue(self, name: str) -> ClusterQueue | None: ...
+
+
+def check_names(queue: ClusterQueue) -> list[str]:
+    """The AdmissionChecks the queue lists, in its order."""
     strategy = queue.spec.admission_checks_strategy
-    for rule in (strategy.admission_checks if strategy is not None else None) or ():
-        check = checks(rule.name)
-        if check is not None and check.spec.controller_name == names.MULTIKUEUE_CONTROLLER:
-            return check
-    return None
+    return [rule.name for rule in (strategy.admission_checks if strategy is not None else None) or ()]
+
+
+def multikueue_check(queue: ClusterQueue, manager: Manager) -> AdmissionCheck | None:
+    """The queue's MultiKueue check; None when it has none, or when its object is missing."""
+    found = (manager.admission_check(name) for name in check_names(queue))
+    return next((check for check in found if check is not None and group_loading.is_multikueue(check)), None)
+
+
+def judge(
+    queue: ClusterQueue, local_queues: Iterable[Key], manager: Manager, workers: Mapping[str, Worker]
+) -> Automation | None:
+    """What is to become of the queue; None when it has no MultiKueue check, and so nothing to tell of.
+
+    ``local_queues`` are those that lead to it, ``workers`` the connected ones. Raises BadReference where the check's
+    parameters are wrong.
+    """
+    check = multikueue_check(queue, manager)
+    if check is None:
+        return None
+    config = manager.config(admission_check.config_name(check))
+    if config is None:
+        return CONFIG_MISSING
+    keys = list(local_queues)
+    connected = [workers[name] for name in config.spec.clusters if name in workers]
+    return decide(queue, config.spec.quota_management, [each for worker in connected for each in _queues(worker, keys)])
+
+
+def _queues(worker: Worker, local_queues: Iterable[Key]) -> list[ClusterQueue]:
+    """The worker's ClusterQueues that namesakes of these LocalQueues lead to, each once."""
+    found = (worker.local_queue(key) for key in local_queues)
+    leads_to = sorted({local.spec.cluster_queue for local in found if local is not None})
+    return [queue for name in leads_to if (queue := worker.cluster_queue(name)) is not None]
 
 
 def decide(queue: ClusterQueue, management: str | None, remote_queues: Sequence[ClusterQueue]) -> Automation:

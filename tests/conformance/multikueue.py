@@ -224,29 +224,32 @@ def cluster_queue(case: Document) -> list[str]:
 
 
 def _automation(case: Document, manager: Cluster, queue: ClusterQueue) -> manager_quota.Automation | None:
-    check = manager_quota.multikueue_check(queue, manager.admission_check)
-    if check is None:
-        return None
-    try:
-        config = manager.config(admission_check.config_name(check))
-    except admission_check.BadReference:
-        return None
-    if config is None:
-        return manager_quota.CONFIG_MISSING
     local = [
         key_of(o) for o in manager.of_kind("LocalQueue") if value_at(o, "spec.clusterQueue", "") == queue.metadata.name
     ]
-    remote: list[ClusterQueue] = []
-    for name, state in case["before"]["workers"].items():
-        if state["connected"] and name in config.spec.clusters:
-            remote += _remote_queues(Cluster.of(state["objects"]), local)
-    return manager_quota.decide(queue, config.spec.quota_management, remote)
+    connected = {
+        name: Queues(Cluster.of(state["objects"]))
+        for name, state in case["before"]["workers"].items()
+        if state["connected"]
+    }
+    try:
+        return manager_quota.judge(queue, local, manager, connected)
+    except admission_check.BadReference:
+        return None
 
 
-def _remote_queues(worker: Cluster, local: list[Key]) -> list[ClusterQueue]:
-    found = [worker.objects.get(("LocalQueue", key)) for key in local]
-    queues = sorted({msgspec.convert(o, LocalQueue).spec.cluster_queue for o in found if o is not None})
-    return [queue for name in queues if (queue := worker.typed("ClusterQueue", name, ClusterQueue)) is not None]
+class Queues:
+    """A worker's queues."""
+
+    def __init__(self, worker: Cluster) -> None:
+        self._worker = worker
+
+    def local_queue(self, key: Key) -> LocalQueue | None:
+        found = self._worker.objects.get(("LocalQueue", key))
+        return None if found is None else msgspec.convert(found, LocalQueue)
+
+    def cluster_queue(self, name: str) -> ClusterQueue | None:
+        return self._worker.typed("ClusterQueue", name, ClusterQueue)
 
 
 def nomination(case: Document) -> list[str]:
