@@ -16,6 +16,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from worker_agent.api.frameworks import FRAMEWORKS
 from worker_agent.api.meta import LabelSelector
 from worker_agent.api.selectors import SelectorError, compile_selector
+from worker_agent.cluster_profile_settings import ClusterProfileStanza
 from worker_agent.declared_kind_settings import DeclaredKindStanza
 from worker_agent.setting_values import (
     Address,
@@ -308,7 +309,8 @@ class MultiKueueStanza(Stanza):
     """Empty takes the program's default: ``fedhub.dev/capacity-aware`` in the hub."""
     external_frameworks: list[ExternalFramework] = []
     """Kinds whose Workloads are made by programs of others on the manager: their jobs are dispatched too."""
-    cluster_profile: dict[str, Any] | None = None
+    cluster_profile: ClusterProfileStanza = ClusterProfileStanza()
+    """How credentials are got for clusters that a ClusterProfile tells of (gate MultiKueueClusterProfile)."""
     incremental_dispatcher_config: IncrementalDispatcher | None = None
 
     @model_validator(mode="after")

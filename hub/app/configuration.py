@@ -8,9 +8,13 @@ from pathlib import Path
 from typing import Final
 
 from hub.clusters import kubeconfig_path
+from hub.clusters.cluster_profile import PluginProvider
+from hub.clusters.credentials import AccessProvider
+from hub.clusters.exec_plugin import ExecPlugin
 from hub.engine.fencing import FenceTiming
 from hub.engine.remote_group import CAPACITY_AWARE, SyncPolicy
 from hub.settings import Agents, HubSettings
+from worker_agent import cluster_profile_settings as settings_of_profiles
 from worker_agent.api.job_kind import JobKind
 from worker_agent.app import configuration as agent_configuration
 from worker_agent.app.configuration import Configuration, ConfigurationError
@@ -51,6 +55,7 @@ class FederationConfiguration:
     keep_config_order: bool = True
     path_prefix: Path | None = kubeconfig_path.ALLOWED_PREFIX
     profiles_enabled: bool = False
+    access_providers: Mapping[str, AccessProvider] = field(default_factory=dict)
     quota_automation: bool = False
     evaluation: str = "inline"
     inline_budget: float = 0.5
@@ -97,6 +102,7 @@ def resolve(settings: HubSettings) -> tuple[Configuration, FederationConfigurati
         keep_config_order=gates["MultiKueueIncrementalDispatcherRespectConfigOrder"],
         path_prefix=kubeconfig_path.ALLOWED_PREFIX if validated else None,
         profiles_enabled=gates["MultiKueueClusterProfile"],
+        access_providers={each.name: _provider(each) for each in stanza.cluster_profile.providers},
         quota_automation=gates["MultiKueueManagerQuotaAutomation"],
         evaluation=federation.evaluation,
         inline_budget=federation.inline_budget.total_seconds(),
@@ -105,6 +111,18 @@ def resolve(settings: HubSettings) -> tuple[Configuration, FederationConfigurati
         external_kinds=tuple(_external(settings, agent.kinds)) if gates["MultiKueueAdaptersForCustomJobs"] else (),
         agents=_agents(federation.agents),
     )
+
+
+def _provider(stanza: settings_of_profiles.AccessProvider) -> PluginProvider:
+    config = stanza.exec_config
+    plugin = ExecPlugin(
+        config.command,
+        config.api_version,
+        tuple(config.args),
+        tuple((variable.name, variable.value) for variable in config.env),
+        config.install_hint,
+    )
+    return PluginProvider(stanza.name, plugin, config.provide_cluster_info)
 
 
 def _external(settings: HubSettings, enabled: Mapping[str, JobKind]) -> Iterator[JobKind]:

@@ -97,6 +97,13 @@ class Hub:
         namespace = self.configuration.namespace
         return self._informer(Informer(self.agent.client, resource_type.SECRETS, document, namespace=namespace))
 
+    def _follow_profiles(self) -> None:
+        """In the hub's own namespace, once they are defined; until then no cluster has one."""
+        namespace = self.configuration.namespace
+        profiles = Informer(self.agent.client, CLUSTER_PROFILES, document, namespace=namespace)
+        self.agent.follow_once_served(profiles)
+        profiles.add_handler(self.clusters.profile_changed)
+
     def _informer(self, informer: Informer[Any]) -> Informer[Any]:
         self.agent.known.follow(informer.resource, informer)
         self.agent.add_always(informer.run)
@@ -142,6 +149,8 @@ class Hub:
         )
         self.clusters = ClusterController(self.objects, self.clients, self._sources(), applier, self.metrics, clock)
         self.clusters.clear_removed(kinds, configuration.sync.origin)
+        if configuration.profiles_enabled:
+            self._follow_profiles()
         self.clusters.add_contact_handler(self._contact_changed)
         if self.door is not None:
             self.door.add_change_handler(self.clusters.agent_changed)
@@ -181,6 +190,7 @@ class Hub:
             profile=lambda key: known.document(CLUSTER_PROFILES, key),
             path_prefix=self.configuration.path_prefix,
             profiles_enabled=self.configuration.profiles_enabled,
+            access_providers=self.configuration.access_providers,
             agents=self.door,
         )
 

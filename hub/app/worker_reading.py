@@ -87,6 +87,11 @@ class Reading:
         if source.agent is not None:
             message = f"its agent dials the hub: give a context of your own with --worker {name}=CONTEXT"
             raise CredentialError("AgentNotReadable", message)
+        if source.cluster_profile_ref is not None:
+            message = (
+                f"the hub runs a program for its credential: give a context of your own with --worker {name}=CONTEXT"
+            )
+            raise CredentialError("ProfileNotReadable", message)
         if source.kube_config is not None and not credentials.uses_path(cluster):
             await self._secret(Key(self._asker.configuration.namespace, source.kube_config.location), name)
         configuration = self._asker.configuration
@@ -94,7 +99,6 @@ class Reading:
             configuration.namespace,
             self._secrets.get,
             path_prefix=configuration.path_prefix,
-            profiles_enabled=configuration.profiles_enabled,
         )
         return credentials.load(cluster, sources)
 

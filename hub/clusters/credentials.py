@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
-from hub.clusters import kubeconfig_path, kubeconfig_safety
+from hub.clusters import cluster_profile, kubeconfig_path, kubeconfig_safety
 from hub.clusters.kubeconfig_path import RefusedPath
 from hub.clusters.kubeconfig_safety import ClientSettings, InsecureKubeconfig
 from worker_agent.api import names
@@ -163,9 +163,7 @@ def _provided(profile: Document, sources: CredentialSources) -> ClientSettings:
     """What the first configured provider that the profile offers makes of it."""
     if not sources.access_providers:
         raise CredentialError("BadClusterProfile", "no access provider configured")
-    status = profile.get("status") or {}
-    offered = [*(status.get("accessProviders") or ()), *(status.get("credentialProviders") or ())]
-    for entry in offered:
+    for entry in cluster_profile.offers(profile):
         provider = sources.access_providers.get(entry.get("name", ""))
         if provider is None:
             continue

@@ -6,12 +6,13 @@ context.
 
 import ipaddress
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import yaml
 
+from hub.clusters.exec_plugin import ExecPlugin
 from worker_agent.api.document import Document
 
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
@@ -26,16 +27,25 @@ class InsecureKubeconfig(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """The resulting settings of a client, before any connection; an access provider fills them, or a kubeconfig."""
+    """The resulting settings of a client, before any connection; an access provider fills them, or a kubeconfig.
+
+    ``has_exec``: a kubeconfig names a program of its own.
+    """
 
     host: str
-    bearer_token: str = ""
+    bearer_token: str = field(default="", repr=False)
     bearer_token_file: str = ""
     username: str = ""
-    password: str = ""
+    password: str = field(default="", repr=False)
     has_exec: bool = False
     has_auth_provider: bool = False
     certificate_authority: bytes | None = None
+    certificate_authority_file: str = ""
+    insecure: bool = False
+    tls_server_name: str = ""
+    proxy_url: str = field(default="", repr=False)
+    exec_plugin: ExecPlugin | None = None
+    """The program that gets the credentials, as the hub's own settings name it."""
 
 
 def check(content: bytes) -> None:
@@ -62,6 +72,10 @@ def check_settings(settings: ClientSettings, *, exec_allowed: bool = False) -> N
         raise InsecureKubeconfig("exec plugins are not allowed")
     if settings.has_auth_provider:
         raise InsecureKubeconfig("auth providers are not allowed")
+    if settings.insecure:
+        raise InsecureKubeconfig("insecure TLS verification is not allowed")
+    if settings.certificate_authority_file:
+        raise InsecureKubeconfig("certificate-authority file paths are not allowed, use certificate-authority-data")
 
 
 def is_trusted(url: str) -> bool:

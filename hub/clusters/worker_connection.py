@@ -10,6 +10,7 @@ import msgspec
 
 from hub.clusters import worker_watches
 from hub.clusters.credentials import Credential
+from hub.clusters.exec_transport import ExecTransport
 from hub.clusters.remote_clients import ConnectionFailed
 from hub.clusters.worker_lease import HubIdentity, Superseded, WorkerLease
 from hub.clusters.worker_watches import RemoteObject, Watches
@@ -63,9 +64,17 @@ def transport_of(credential: Credential) -> Transport:
     settings = credential.settings
     if settings is None:
         raise KubeconfigError("no credential")
-    return kubernetes_transport.connect(
-        ClusterConfig(settings.host, "cluster profile", ca=settings.certificate_authority, token=settings.bearer_token)
+    config = ClusterConfig(
+        settings.host.rstrip("/"),
+        "cluster profile",
+        ca=settings.certificate_authority,
+        token=settings.bearer_token,
+        tls_server_name=settings.tls_server_name,
+        proxy_url=settings.proxy_url,
     )
+    if settings.exec_plugin is not None:
+        return ExecTransport(config, settings.exec_plugin)
+    return kubernetes_transport.connect(config)
 
 
 class WorkerConnection:

@@ -112,6 +112,15 @@ class ClusterController:
             if source is not None and not credentials.uses_path(cluster) and source.location == event.key.name:
                 self.controller.enqueue(cluster.metadata.name)
 
+    def profile_changed(self, event: Event[Document]) -> None:
+        """A ClusterProfile came, went, or tells of something else."""
+        if event.old is not None and event.new is not None and event.old.get("status") == event.new.get("status"):
+            return
+        for cluster in self._objects.clusters.values():
+            source = cluster.spec.cluster_source.cluster_profile_ref
+            if source is not None and source.name == event.key.name:
+                self.controller.enqueue(cluster.metadata.name)
+
     def _file_changed(self, path: Path) -> None:
         for cluster in self._objects.clusters.values():
             source = cluster.spec.cluster_source.kube_config

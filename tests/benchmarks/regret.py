@@ -314,7 +314,7 @@ class CapacityAware(Simulation):
         if current:
             self._desk.carry_out([Release(current, "ns", job.key.name)], now)
             self.withdraw(job, current)
-        if chosen.outlook == Outlook.FITS:
+        if chosen.outlook == Outlook.FITS and chosen.admission:  # without one a copy on its way out still stands there
             order = Assume(chosen.cluster, "ns", job.key.name, raw, chosen.admission)
             self._desk.carry_out([order], now)
         self.create(job, decision.cluster)

@@ -56,6 +56,12 @@ def test_wrong_environment_variable_is_named(monkeypatch):
         load(AgentSettings, None)
 
 
+PROVIDER = (
+    "{name: cloud, execConfig: {apiVersion: client.authentication.k8s.io/v1, command: login, "
+    "env: [{name: REGION, value: eu}]}}"
+)
+ASKING_PROVIDER = PROVIDER.replace("}]}", "}], interactiveMode: Always}")
+
 WRONG = {
     "unknown field": ("metricss: 3", "metricss: unknown setting; known here: admissionFairSharing, apiVersion"),
     "unknown nested field": ("health: {probe: x}", "health.probe: unknown setting; known here: healthProbeBindAddress"),
@@ -143,6 +149,35 @@ WRONG = {
     "incremental dispatcher": (
         "multiKueue: {incrementalDispatcherConfig: {stepSize: 2}}",
         "multiKueue: incrementalDispatcherConfig may only be set with dispatcherName kueue.x-k8s.io/multikueue-",
+    ),
+    "two lists of providers": (
+        f"multiKueue: {{clusterProfile: {{accessProviders: [{PROVIDER}], credentialsProviders: [{PROVIDER}]}}}}",
+        "multiKueue.clusterProfile: accessProviders and credentialsProviders may not both be set",
+    ),
+    "provider twice": (
+        f"multiKueue: {{clusterProfile: {{accessProviders: [{PROVIDER}, {PROVIDER}]}}}}",
+        "multiKueue.clusterProfile: accessProviders[].name must be unique, found cloud, cloud",
+    ),
+    "provider without command": (
+        f"multiKueue: {{clusterProfile: {{accessProviders: [{PROVIDER.replace('command: login, ', '')}]}}}}",
+        "multiKueue.clusterProfile.accessProviders[0].execConfig.command: required",
+    ),
+    "provider without version": (
+        "multiKueue: {clusterProfile: {accessProviders: [{name: a, execConfig: {command: login}}]}}",
+        "multiKueue.clusterProfile.accessProviders[0].execConfig.apiVersion: required",
+    ),
+    "provider of an old version": (
+        f"multiKueue: {{clusterProfile: {{accessProviders: [{PROVIDER.replace('/v1', '/v1alpha1')}]}}}}",
+        "multiKueue.clusterProfile.accessProviders[0].execConfig.apiVersion: 'client.authentication.k8s.io/v1alpha1': "
+        "must be one of 'client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'",
+    ),
+    "plugin's environment": (
+        f"multiKueue: {{clusterProfile: {{accessProviders: [{PROVIDER.replace('name: REGION, ', '')}]}}}}",
+        "multiKueue.clusterProfile.accessProviders[0].execConfig.env[0].name: required",
+    ),
+    "plugin that asks people": (
+        f"multiKueue: {{clusterProfile: {{accessProviders: [{ASKING_PROVIDER}]}}}}",
+        "multiKueue.clusterProfile.accessProviders[0].execConfig.interactiveMode: 'Always': must be Never or IfAvail",
     ),
     "address": ("metrics: {bindAddress: 'a:b'}", "metrics.bindAddress: 'a:b': must be host:port or :port"),
     "cipher suites": (

@@ -1,0 +1,154 @@
+"""Credential plugins: programs that print how to log in to a cluster (client.authentication.k8s.io, v1 and v1beta1).
+
+What a plugin prints is a secret, and what it says on its error stream may be one: neither is ever quoted.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from worker_agent.api import timestamps
+
+PATIENCE_SECONDS: Final = 60.0
+"""A plugin that takes longer is ended."""
+
+INFO_VARIABLE: Final = "KUBERNETES_EXEC_INFO"
+
+
+class PluginError(ConnectionError):
+    """The plugin gave no credential; the text is the one that users of kubectl know, where it has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExecPlugin:
+    """A command to run, and what it is told. ``cluster`` is ``spec.cluster`` as JSON, empty where it is not told.
+
+    Environment and arguments may hold secrets and stay out of ``repr``.
+    """
+
+    command: str
+    api_version: str
+    args: tuple[str, ...] = field(default=(), repr=False)
+    environment: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    install_hint: str = ""
+    cluster: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ExecCredential:
+    """A token, or a client certificate with its key (PEM), or both. ``expires`` None is good until it is refused."""
+
+    token: str = field(default="", repr=False)
+    client_certificate: bytes = field(default=b"", repr=False)
+    client_key: bytes = field(default=b"", repr=False)
+    expires: datetime | None = None
+
+    def is_expired(self, now: datetime) -> bool:
+        return self.expires is not None and now >= self.expires
+
+
+async def run(plugin: ExecPlugin) -> ExecCredential:
+    """Ask the plugin once. Raises PluginError. A plugin that is not waited for any more is ended."""
+    environment = os.environ | dict(plugin.environment) | {INFO_VARIABLE: request(plugin)}
+    try:
+        process = await asyncio.create_subprocess_exec(
+            plugin.command,
+            *plugin.args,
+            env=environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+    except FileNotFoundError:
+        raise _failure(plugin, "not found") from None
+    except (OSError, ValueError) as error:
+        detail = error.strerror if isinstance(error, OSError) else "an argument or variable is not allowed"
+        raise _failure(plugin, f"cannot be run: {detail}") from None
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            output, _ = await process.communicate()
+    except TimeoutError:
+        raise _failure(plugin, f"gave no answer within {PATIENCE_SECONDS:g} s") from None
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+    if process.returncode:
+        raise _failure(plugin, f"failed with exit code {process.returncode}")
+    return decode(output, plugin)
+
+
+def request(plugin: ExecPlugin) -> str:
+    """The ExecCredential that the plugin is told in its environment."""
+    spec: dict[str, Any] = {"interactive": False}
+    if plugin.cluster:
+        spec["cluster"] = json.loads(plugin.cluster)
+    return json.dumps({"kind": "ExecCredential", "apiVersion": plugin.api_version, "spec": spec})
+
+
+class _Status(msgspec.Struct, rename="camel"):
+    expiration_timestamp: str | None = None
+    token: str = ""
+    client_certificate_data: str = ""
+    client_key_data: str = ""
+
+
+class _Answer(msgspec.Struct, rename="camel"):
+    api_version: str = ""
+    kind: str = ""
+    status: _Status | None = None
+
+
+def decode(output: bytes, plugin: ExecPlugin) -> ExecCredential:
+    """What a plugin printed. Raises PluginError."""
+    try:
+        answer = msgspec.json.decode(output, type=_Answer)
+    except msgspec.DecodeError:
+        raise PluginError("getting credentials: decoding stdout: not an ExecCredential in JSON") from None
+    if answer.kind != "ExecCredential":
+        raise PluginError("getting credentials: decoding stdout: kind must be ExecCredential")
+    if answer.api_version != plugin.api_version:
+        raise PluginError(
+            f"getting credentials: exec plugin is configured to use API version {plugin.api_version}, "
+            f"plugin returned version {answer.api_version}"
+        )
+    if answer.status is None:
+        raise PluginError("getting credentials: exec plugin didn't return a status field")
+    return _credential(answer.status)
+
+
+def _credential(status: _Status) -> ExecCredential:
+    certificate, key = status.client_certificate_data, status.client_key_data
+    if not status.token and not certificate and not key:
+        raise PluginError("getting credentials: exec plugin didn't return a token or cert/key pair")
+    if bool(certificate) != bool(key):
+        raise PluginError("getting credentials: exec plugin returned only certificate or key, not both")
+    if not status.token.isprintable() or not status.token.isascii():
+        raise PluginError("getting credentials: exec plugin returned a token that no request can carry")
+    expires = None
+    if status.expiration_timestamp:
+        try:
+            expires = timestamps.parse(status.expiration_timestamp)
+        except ValueError:
+            raise PluginError("getting credentials: decoding stdout: expirationTimestamp is no timestamp") from None
+    return ExecCredential(status.token, certificate.encode(), key.encode(), expires)
+
+
+def cluster_info(cluster: dict[str, Any], config: Any) -> str:
+    """``spec.cluster`` of what a plugin is told: a kubeconfig's ``cluster``, with files left out, and ``config``."""
+    told = {name: value for name, value in cluster.items() if name not in ("certificate-authority", "extensions")}
+    if config is not None:
+        told["config"] = config
+    return json.dumps(told, sort_keys=True)
+
+
+def _failure(plugin: ExecPlugin, what: str) -> PluginError:
+    hint = f"; {plugin.install_hint}" if plugin.install_hint and what == "not found" else ""
+    return PluginError(f"getting credentials: exec: executable {plugin.command} {what}{hint}")
