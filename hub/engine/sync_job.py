@@ -78,7 +78,7 @@ def lags(group: RemoteGroup, cluster: str, copy: Sight, now: datetime) -> bool:
     kind, job, finished = group.owner.kind, group.connected[cluster].job, copy.condition(names.FINISHED)
     if finished is None or finished.reason not in (names.SUCCEEDED, names.FAILED):
         return False
-    if kind is None or job is None or not remote_objects.is_ours(job, group.policy.origin):
+    if kind is None or not kind.tells_its_end or job is None or not remote_objects.is_ours(job, group.policy.origin):
         return False
     since = copy.since(names.FINISHED)
     return kind.finished(job) is None and (since is None or now - since < LONGEST_LAG)

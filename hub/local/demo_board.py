@@ -90,9 +90,18 @@ def _stage(kind: JobKind, job: Document, workload: Document | None) -> Stage:
     finish = kind.finished(job)
     if finish is not None:
         return Stage.FINISHED if finish.success else Stage.FAILED
+    ended = None if kind.serving else _end(workload)
+    if ended is not None:
+        return Stage.FINISHED if ended == names.SUCCEEDED else Stage.FAILED
     if document.get(workload, "status.clusterName"):
         return Stage.SERVING if _is_serving(kind, job, workload) else Stage.RUNNING
     return Stage.DISPATCHING if "QuotaReserved" in _true_conditions(workload) else Stage.QUEUED
+
+
+def _end(workload: Document | None) -> str | None:
+    """Why the Workload ended: of some kinds the job's own status does not tell."""
+    told = (each for each in document.get(workload, "status.conditions", []) if each["type"] == names.FINISHED)
+    return next((str(each.get("reason", "")) for each in told if each["status"] == "True"), None)
 
 
 def _is_serving(kind: JobKind, job: Document, workload: Document | None) -> bool:

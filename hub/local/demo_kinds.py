@@ -14,6 +14,7 @@ from worker_agent.api.resource_type import (
     JOB_SETS,
     JOBS,
     LEADER_WORKER_SETS,
+    MINI_CLUSTERS,
     MPI_JOBS,
     PADDLE_JOBS,
     PODS,
@@ -70,6 +71,9 @@ def _specs() -> Iterator[tuple[ResourceType, Document]]:
     yield RAY_CLUSTERS, _ray()
     yield RAY_SERVICES, {"rayClusterConfig": _ray()}
     wrapped = _plain(JOBS, "wrapped", {"parallelism": 1, "completions": 1, "template": once})
+    flux = {"image": "registry.example/flux:1", "command": "train.py", "resources": {"requests": _AMOUNTS}}
+    pod = {"annotations": {"fedhub.dev/run-seconds": RUN_SECONDS}}
+    yield MINI_CLUSTERS, {"size": 2, "containers": [flux], "pod": pod}
     yield APP_WRAPPERS, {"components": [{"template": wrapped}]}
     serving = {
         "replicas": 2,

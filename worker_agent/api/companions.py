@@ -36,3 +36,8 @@ def of(job: Document, kind: str) -> Document | None:
     """The joined companion of this kind."""
     companion: Document | None = job.get(_JOINED, {}).get(kind)
     return companion
+
+
+def replaced(job: Document, companion: Document) -> Document:
+    """The job with this companion in place of the one of its kind."""
+    return {**job, _JOINED: {**job.get(_JOINED, {}), companion["kind"]: companion}}

@@ -23,6 +23,7 @@ FRAMEWORKS: Final[dict[str, GVK]] = {
     "ray.io/rayservice": ("ray.io/v1", "RayService"),
     "workload.codeflare.dev/appwrapper": ("workload.codeflare.dev/v1beta2", "AppWrapper"),
     "sparkoperator.k8s.io/sparkapplication": ("sparkoperator.k8s.io/v1beta2", "SparkApplication"),
+    "flux-framework.org/minicluster": ("flux-framework.org/v1alpha2", "MiniCluster"),
     "pod": ("v1", "Pod"),
     "deployment": ("apps/v1", "Deployment"),
     "statefulset": ("apps/v1", "StatefulSet"),

@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from worker_agent.api.document import Document, Path, at
 from worker_agent.api.document import get as value_at
+from worker_agent.api.resource_type import ResourceType
 from worker_agent.api.topology_request import PodIndex
 
 
@@ -106,6 +107,13 @@ class StatusBack:
 
     status: Document | None
     deferred: bool = False
+
+
+class Remains(NamedTuple):
+    """An object of a job's last run that the kind's own controller leaves standing while the job is held."""
+
+    resource: ResourceType
+    document: Document
 
 
 class NotYetStartable(ValueError):

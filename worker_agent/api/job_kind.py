@@ -19,6 +19,7 @@ from worker_agent.api.job_facts import (
     Finish,
     JobPodSet,
     NotYetStartable,
+    Remains,
     StatusBack,
     Stop,
     StopStep,
@@ -37,6 +38,7 @@ __all__ = [
     "JobKind",
     "JobPodSet",
     "NotYetStartable",
+    "Remains",
     "StatusBack",
     "Stop",
     "StopStep",
@@ -104,10 +106,12 @@ class JobKind:
     """Some of what its user changes while it runs elsewhere is carried there: ``remote_patch`` says what."""
     held_elsewhere: ClassVar[bool] = False
     """Its pods stay held here while it runs on another cluster, so that it needs no managedBy to be sent there."""
+    tells_its_end: ClassVar[bool] = True
+    """Its own status says that it ended; else only the Workload does, and nothing of it is on the way home."""
     points_at_workload: ClassVar[bool] = True
     """Its remote copy names the Workload to adopt; else the worker finds it by the name it would give."""
     companion_resources: ClassVar[tuple[ResourceType, ...]] = ()
-    """The kinds of objects that the pod sets follow from beside the job."""
+    """The kinds of objects that the pod sets, or what is told of the pods, follow from beside the job."""
 
     # Pod sets
 
@@ -213,6 +217,10 @@ class JobKind:
         if infos is not None:
             stopped, _ = self.restore(stopped, infos)
         return Stop((StopStep(stopped),), True)
+
+    def remains(self, job: Document) -> Sequence[Remains]:
+        """What is to be deleted before a held job may start again, and before its quota is free."""
+        return ()
 
     # What the job's own status says
 

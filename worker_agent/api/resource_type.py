@@ -54,6 +54,7 @@ RAY_JOBS = ResourceType("ray.io", "v1", "RayJob", "rayjobs")
 RAY_SERVICES = ResourceType("ray.io", "v1", "RayService", "rayservices")
 SPARK_APPLICATIONS = ResourceType("sparkoperator.k8s.io", "v1beta2", "SparkApplication", "sparkapplications")
 APP_WRAPPERS = ResourceType("workload.codeflare.dev", "v1beta2", "AppWrapper", "appwrappers")
+MINI_CLUSTERS = ResourceType("flux-framework.org", "v1alpha2", "MiniCluster", "miniclusters")
 TRAIN_JOBS = ResourceType("trainer.kubeflow.org", "v1alpha1", "TrainJob", "trainjobs")
 TRAINING_RUNTIMES = ResourceType("trainer.kubeflow.org", "v1alpha1", "TrainingRuntime", "trainingruntimes")
 CLUSTER_TRAINING_RUNTIMES = ResourceType(

@@ -55,6 +55,8 @@ class KindWork:
                 for resource, source in sources.items():
                     group.create_task(source.run(), name=f"informer {resource.plural}")
                     await source.synced.wait()
+                for resource in kind.companion_resources:
+                    await self._world.known.informer(resource).synced.wait()
                 for controller in controllers:
                     group.create_task(controller.run(), name=f"jobs {kind.framework}")
 

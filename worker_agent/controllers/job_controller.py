@@ -100,6 +100,8 @@ class JobController:
         jobs.add_index(PREBUILT_INDEX, self._prebuilt)
         jobs.add_handler(self._job_changed)
         self._known.informer(WORKLOADS).add_handler(self._workload_changed)
+        for resource in kind.companion_resources:
+            self._known.informer(resource).add_handler(self._companion_changed)
 
     async def run(self) -> None:
         await self.controller.run()
@@ -112,6 +114,15 @@ class JobController:
 
     def _job_changed(self, event: Event[Document]) -> None:
         self.controller.enqueue(event.key)
+
+    def _companion_changed(self, event: Event[Any]) -> None:
+        """What the kind's own controller made tells of the job."""
+        resource = self.kind.resource
+        ours = owner_value(event.key.namespace, resource.api_version, resource.kind, "")
+        for item in (event.old, event.new):
+            for owner in owner_values(item) if item is not None else ():
+                if owner.startswith(ours):
+                    self.controller.enqueue(Key(event.key.namespace, owner.removeprefix(ours)))
 
     def look_at(self, workload: Workload) -> None:
         """Something outside this cluster matters to the Workload's job."""
@@ -180,6 +191,7 @@ class JobController:
             job=job,
             workloads=workloads,
             runs_elsewhere=any(self._world.elsewhere(workload) for workload in workloads),
+            dispatched=any(self._world.dispatched(workload) for workload in workloads),
             prebuilt=self._prebuilt_workload(job, key.namespace),
             namespace_labels=None if namespace is None else namespace.metadata.labels or {},
             ancestry=ancestry,

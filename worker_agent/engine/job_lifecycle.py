@@ -12,6 +12,7 @@ from typing import Final
 from worker_agent.api import frameworks, names
 from worker_agent.api.document import Document, at
 from worker_agent.api.job_kind import prebuilt_name, queue_name
+from worker_agent.api.meta import Key
 from worker_agent.api.resource_type import WORKLOADS
 from worker_agent.engine import (
     intent_effects,
@@ -26,6 +27,7 @@ from worker_agent.engine import (
 from worker_agent.engine.intents import (
     RECLAIMABLE_PODS_MANAGER,
     ApplyStatus,
+    DeleteObject,
     Intent,
     RecordEvent,
     RequeueAfter,
@@ -131,6 +133,17 @@ def not_ours(run: JobPass) -> bool:
         return run.fail(view.ancestry.error)
     named = view.policy.manage_without_queue_name or queue_name(run.job)
     return not named and view.ancestry.managed is None
+
+
+def clear_remains(run: JobPass) -> bool:
+    """Of a held job nothing may run: what its own controller leaves standing is deleted, pods first."""
+    for resource, document in run.view.kind.remains(run.job) if run.suspended else ():
+        if not document["metadata"].get("deletionTimestamp"):
+            metadata = document["metadata"]
+            key = Key(metadata.get("namespace", ""), metadata["name"])
+            uid = metadata.get("uid", "")
+            run.write(DeleteObject(resource=resource, key=key, uid=uid, propagation="Foreground"))
+    return False
 
 
 def own_conditions(run: JobPass) -> bool:
@@ -247,6 +260,7 @@ STEPS: tuple[Step, ...] = (
     _gone,
     not_ours,
     job_lifecycle_child.follow_ancestor,
+    clear_remains,
     job_lifecycle_workload.ensure_one,
     own_conditions,
     workload_finished,

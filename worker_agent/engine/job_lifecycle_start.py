@@ -30,6 +30,8 @@ def start_or_wait(run: JobPass) -> bool:
 
 def _start(run: JobPass, workload: Document) -> bool:
     view = run.view
+    if view.dispatched and view.kind.held_elsewhere:
+        return True
     if view.not_to_start:
         run.requeue_after(REFUSED_SECONDS)
         return True

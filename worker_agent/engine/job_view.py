@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
+from worker_agent.api import companions, timestamps
 from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.job_policy import JobPolicy
@@ -30,7 +31,7 @@ class JobView:
     ``ancestry`` is the result of ``job_ancestors.search`` (left empty for top-level kinds), ``ancestor_workloads`` are
     the Workloads controlled by ``ancestry.managed``. ``not_to_start`` is why the job must not be started now although
     its Workload is admitted; ``runs_elsewhere`` says that pods of it may run on another cluster, whatever its status
-    tells.
+    tells; ``dispatched`` that they are to run there, so that those of a kind that is held here are never let go.
     """
 
     kind: JobKind
@@ -61,6 +62,8 @@ class JobView:
                 job = self.kind.member_changed(job, intent.key.name, partial(intent_effects.effect, intent, now=now))
             elif intent.resource == self.kind.resource and intent.key == self.key:
                 job = intent_effects.effect(intent, job, now)
+            elif intent.resource in self.kind.companion_resources and job is not None:
+                job = _without_remains(job, intent, now)
             elif intent.resource == WORKLOADS:
                 if prebuilt is not None and intent.key.name == _name(prebuilt):
                     prebuilt = intent_effects.effect(intent, prebuilt, now)
@@ -73,3 +76,12 @@ class JobView:
 
 def _name(document: Document) -> str:
     return str(document["metadata"]["name"])
+
+
+def _without_remains(job: Document, intent: Intent, now: datetime) -> Document:
+    """The job once a companion is being deleted: it stays until its pods are gone."""
+    companion = companions.of(job, intent.resource.kind) if isinstance(intent, DeleteObject) else None
+    if companion is None:
+        return job
+    metadata = {**companion["metadata"], "deletionTimestamp": timestamps.rfc3339(now)}
+    return companions.replaced(job, {**companion, "metadata": metadata})

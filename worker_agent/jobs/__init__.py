@@ -9,6 +9,7 @@ from worker_agent.jobs.deployment import Deployment
 from worker_agent.jobs.jax_job import JAXJob
 from worker_agent.jobs.job_set import JobSet
 from worker_agent.jobs.leader_worker_set import LeaderWorkerSet
+from worker_agent.jobs.mini_cluster import MiniCluster
 from worker_agent.jobs.mpi_job import MPIJob
 from worker_agent.jobs.paddle_job import PaddleJob
 from worker_agent.jobs.pod import Pod
@@ -37,6 +38,7 @@ _ALL: Final = (
     TrainJob(),
     AppWrapper(),
     SparkApplication(),
+    MiniCluster(),
     Pod(),
     Deployment(),
     StatefulSet(),

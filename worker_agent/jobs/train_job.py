@@ -6,31 +6,29 @@ from typing import Final
 from worker_agent.api import companions, pod_set_info
 from worker_agent.api.companions import Companion
 from worker_agent.api.document import Document, get, put
-from worker_agent.api.job_kind import NO_CAUSE, Cause, JobKind, NotYetStartable, Stop, StopStep, TemplateAt
+from worker_agent.api.job_kind import NO_CAUSE, Cause, NotYetStartable, Stop, StopStep, TemplateAt
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.pod_set_info import PodSetInfo
 from worker_agent.api.pod_sets_unknown import PodSetsUnknown
 from worker_agent.api.resource_type import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAINING_RUNTIMES
-from worker_agent.api.topology_request import PodIndex
-from worker_agent.jobs import train_runtime
-from worker_agent.jobs.batch_job import pod_count
+from worker_agent.jobs import replicated_jobs, train_runtime
+from worker_agent.jobs.replicated_jobs import ReplicatedJobsKind
 
 MANAGER: Final = "kueue.x-k8s.io/manager"
 _RUNTIMES: Final = {each.kind: each for each in (CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES)}
 
 
-class TrainJob(JobKind):
+class TrainJob(ReplicatedJobsKind):
     framework = "trainer.kubeflow.org/trainjob"
     resource = TRAIN_JOBS
     companion_resources = (CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES)
     native_manager = "trainer.kubeflow.org/trainjob-controller"
-    rank_label = "batch.kubernetes.io/job-completion-index"
-    unreadable_templates_checked = 0
     topology_hint = (
         'Adjust either the "TrainJob.spec.runtimePatches" or the "TrainingRuntime.Template" annotations for the '
         "corresponding Job"
     )
     pod_counts = ("jobsStatus",)
+    statuses = "status.jobsStatus"
 
     def companions(self, job: Document) -> Sequence[Companion]:
         reference = get(job, "spec.runtimeRef", {})
@@ -42,7 +40,7 @@ class TrainJob(JobKind):
 
     def templates(self, job: Document) -> list[TemplateAt]:
         """The pod sets of the JobSet that the trainer will make. Raises PodSetsUnknown without its runtime."""
-        return [_spot(self.rank_label, each) for each in train_runtime.replicated_jobs(job, _runtime(job))]
+        return [self._spot(each) for each in train_runtime.replicated_jobs(job, _runtime(job))]
 
     def own_defaults(self, job: Document, policy: JobPolicy) -> Document:
         """Room for what an admission adds, so that it never mixes with what others patch."""
@@ -85,33 +83,26 @@ class TrainJob(JobKind):
         document: Document = put(copy, ("spec", "runtimePatches"), others or None)
         return document
 
-    def is_active(self, job: Document) -> bool:
-        return any(get(each, "active", 0) > 0 for each in get(job, "status.jobsStatus", []))
+    def replicated_jobs(self, job: Document) -> list[Document]:
+        """Of a job that runs somebody may have deleted the runtime since."""
+        try:
+            return train_runtime.replicated_jobs(job, _runtime(job))
+        except PodSetsUnknown:
+            return []
 
     def pods_ready(self, job: Document) -> bool:
-        wanted = sum(get(each, "replicas", 1) for each in _replicated_jobs_if_known(job))
-        statuses = get(job, "status.jobsStatus", [])
-        return bool(statuses and wanted == sum(get(each, "ready", 0) + get(each, "succeeded", 0) for each in statuses))
+        return bool(get(job, self.statuses, [])) and super().pods_ready(job)
 
-    def reclaimable_pods(self, job: Document) -> dict[str, int]:
-        succeeded = {each.get("name"): get(each, "succeeded", 0) for each in get(job, "status.jobsStatus", [])}
-        found: dict[str, int] = {}
-        for each in _replicated_jobs_if_known(job) if any(succeeded.values()) else ():
-            if 0 < (done := succeeded.get(each["name"], 0)) <= get(each, "replicas", 1):
-                found[each["name"].lower()] = done * pod_count(each["template"])
-        return found
-
-
-def _spot(rank_label: str, each: Document) -> TemplateAt:
-    replicas, name = get(each, "replicas", 1), each["name"]
-    return TemplateAt(
-        name,
-        (),
-        replicas * pod_count(each["template"]),
-        index=PodIndex(rank_label, "jobset.sigs.k8s.io/job-index", replicas),
-        rendered=get(each, "template.spec.template", {}),
-        annotations_field=f"job[{name.lower()}].annotations",
-    )
+    def _spot(self, each: Document) -> TemplateAt:
+        name = each["name"]
+        return TemplateAt(
+            name,
+            (),
+            replicated_jobs.pods(each),
+            index=self.pod_index(each),
+            rendered=get(each, "template.spec.template", {}),
+            annotations_field=f"job[{name.lower()}].annotations",
+        )
 
 
 def _runtime(job: Document) -> Document:
@@ -123,14 +114,6 @@ def _runtime(job: Document) -> Document:
     if runtime is None:
         raise PodSetsUnknown(f"runtime '{reference.get('name', '')}' not found")
     return runtime
-
-
-def _replicated_jobs_if_known(job: Document) -> list[Document]:
-    """Of a job that runs, whose runtime somebody may have deleted since."""
-    try:
-        return train_runtime.replicated_jobs(job, _runtime(job))
-    except PodSetsUnknown:
-        return []
 
 
 def _has_patch(job: Document) -> bool:

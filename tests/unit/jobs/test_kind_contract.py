@@ -36,6 +36,15 @@ def sample(kind: JobKind) -> Sample:
     return replace(found, job=joined(kind, found.job))
 
 
+def told(kind: JobKind, job: Document, status: Document) -> Document:
+    """The job as its controller tells of it."""
+    child = SAMPLES[kind.framework].child
+    if child is None:
+        return {**job, "status": status}
+    made = {**child, "status": status}
+    return companions.joined(job, kind.companions(job), lambda it: made if it.resource.kind == made["kind"] else None)
+
+
 def joined(kind: JobKind, job: Document) -> Document:
     """The job with what its pods follow from."""
     companion = SAMPLES[kind.framework].companion
@@ -122,9 +131,11 @@ def test_started_job_is_still_its_workloads(kind, sample):
 
 
 def test_stop_restores_the_job_exactly(kind, sample):
-    running = {**started(kind, sample.job), "status": sample.running}
+    running = told(kind, started(kind, sample.job), sample.running)
     back = stopped(kind, running, workload_of(kind, sample.job))
-    assert {name: value for name, value in back.items() if name != "status"} == sample.job
+    assert {name: back[name] for name in ("metadata", "spec")} == {
+        name: sample.job[name] for name in ("metadata", "spec")
+    }
 
 
 def test_stop_restores_what_was_mutated_in_between(kind, sample):
@@ -134,7 +145,7 @@ def test_stop_restores_what_was_mutated_in_between(kind, sample):
             continue
         beside = spot.annotations_at or (*spot.path, "metadata", "annotations")
         running = put(running, (*beside[:-1], "labels", "added"), "later")
-    back = stopped(kind, {**running, "status": sample.running}, workload_of(kind, sample.job))
+    back = stopped(kind, told(kind, running, sample.running), workload_of(kind, sample.job))
     assert back["spec"] == sample.job["spec"]
 
 
@@ -149,18 +160,15 @@ def test_stop_of_a_stopped_job_does_nothing(kind, sample):
 
 
 def test_status_is_read(kind, sample):
-    def with_status(status: Document) -> Document:
-        return {**sample.job, "status": status}
-
-    assert kind.is_active(with_status(sample.running))
+    assert kind.is_active(told(kind, sample.job, sample.running))
     assert not kind.is_active(sample.job)
-    assert kind.pods_ready(with_status(sample.ready))
+    assert kind.pods_ready(told(kind, sample.job, sample.ready))
     assert not kind.pods_ready(sample.job)
-    assert kind.finished(with_status(sample.running)) is None
+    assert kind.finished(told(kind, sample.job, sample.running)) is None
     for status, success in ((sample.succeeded, True), (sample.failed, False)):
         if status is None:
             continue
-        finish = kind.finished(with_status(status))
+        finish = kind.finished(told(kind, sample.job, status))
         assert finish is not None
         assert finish.success is success
 
@@ -199,7 +207,7 @@ def test_life_from_creation_to_finish_is_idempotent(kind, sample):
 
     if sample.succeeded is None:
         return
-    ended = {**seen.job, "status": sample.succeeded}
+    ended = told(kind, seen.job, sample.succeeded)
     seen, _ = run(view(kind, ended, *seen.workloads))
     (workload,) = seen.workloads
     assert intent_effects.find_condition(workload, "Finished")["reason"] == "Succeeded"

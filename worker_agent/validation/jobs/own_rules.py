@@ -6,7 +6,15 @@ from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.validation.field_error import FieldError
-from worker_agent.validation.jobs import app_wrapper, batch_job, ray_cluster, ray_job, ray_service, spark_application
+from worker_agent.validation.jobs import (
+    app_wrapper,
+    batch_job,
+    mini_cluster,
+    ray_cluster,
+    ray_job,
+    ray_service,
+    spark_application,
+)
 from worker_agent.validation.jobs.kind_rules import KindRules
 
 OWN_RULES: Final[dict[str, KindRules]] = {
@@ -16,6 +24,7 @@ OWN_RULES: Final[dict[str, KindRules]] = {
     "ray.io/rayservice": ray_service.RULES,
     "workload.codeflare.dev/appwrapper": app_wrapper.RULES,
     "sparkoperator.k8s.io/sparkapplication": spark_application.RULES,
+    "flux-framework.org/minicluster": mini_cluster.RULES,
 }
 """By framework name."""
 

@@ -52,12 +52,21 @@ _SPECS: Final[dict[ResourceType, Document]] = {
     kinds.RAY_SERVICES: _object(rayClusterConfig=_RAY_CLUSTER),
     kinds.APP_WRAPPERS: _object(suspend=_default("boolean", False)),
     kinds.SPARK_APPLICATIONS: _object(suspend=_default("boolean", False), mode=_default("string", "cluster")),
+    kinds.MINI_CLUSTERS: _object(
+        size=_default("integer", 1),
+        tasks=_default("integer", 1),
+        deadlineSeconds=_default("integer", 31500000),
+        containers=_items(image={"type": "string"}),
+    ),
     kinds.LEADER_WORKER_SETS: _object(
         replicas=_default("integer", 1),
         leaderWorkerTemplate=_object(size=_default("integer", 1)),
     ),
 }
-_SCALED: Final = {kinds.LEADER_WORKER_SETS: (".spec.replicas", ".status.replicas")}
+_SCALED: Final = {
+    kinds.LEADER_WORKER_SETS: (".spec.replicas", ".status.replicas"),
+    kinds.MINI_CLUSTERS: (".spec.size", ".status.size"),
+}
 
 
 def documents() -> list[Document]:

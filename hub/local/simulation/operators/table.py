@@ -6,6 +6,7 @@ from hub.local.simulation.operators import (
     app_wrapper,
     job_set,
     leader_worker_set,
+    mini_cluster,
     ray,
     spark,
     train_job,
@@ -30,4 +31,5 @@ def of_other_projects(runtime: Runtime) -> tuple[Kind, ...]:
         spark.OPERATOR,
         app_wrapper.OPERATOR,
         leader_worker_set.OPERATOR,
+        mini_cluster.OPERATOR,
     )

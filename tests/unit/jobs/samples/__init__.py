@@ -1,6 +1,6 @@
 """One job of each served kind as a user would write it, with fields that nobody here knows. A new kind adds its own."""
 
-from . import app_wrapper, batch, job_set, ray, spark, train_job, training
+from . import app_wrapper, batch, job_set, mini_cluster, ray, spark, train_job, training
 from .sample import Sample
 
 SAMPLES: dict[str, Sample] = {
@@ -16,6 +16,7 @@ SAMPLES: dict[str, Sample] = {
     "ray.io/raycluster": ray.RAY_CLUSTER,
     "ray.io/rayservice": ray.RAY_SERVICE,
     "trainer.kubeflow.org/trainjob": train_job.TRAIN_JOB,
+    "flux-framework.org/minicluster": mini_cluster.MINI_CLUSTER,
     "workload.codeflare.dev/appwrapper": app_wrapper.APP_WRAPPER,
     "sparkoperator.k8s.io/sparkapplication": spark.SPARK_APPLICATION,
 }

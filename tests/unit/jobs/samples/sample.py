@@ -11,6 +11,7 @@ class Sample:
     """``running``, ``ready`` and the two ends are statuses as the kind's own controller writes them.
 
     A kind that serves until it is deleted has no ends. ``companion`` is the one object its pods follow from, if any.
+    The statuses are those of ``child`` where the kind's own controller tells how the job fares by that alone.
     """
 
     job: Document
@@ -19,6 +20,7 @@ class Sample:
     succeeded: Document | None = None
     failed: Document | None = None
     companion: Document | None = None
+    child: Document | None = None
 
 
 def metadata(name: str) -> Document:
