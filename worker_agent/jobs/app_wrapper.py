@@ -11,6 +11,7 @@ from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.pod_set_info import PodSetInfo
 from worker_agent.api.resource_type import APP_WRAPPERS
 from worker_agent.api.topology_request import PodIndex
+from worker_agent.engine.workload_status import is_true
 from worker_agent.jobs import app_wrapper_pods
 from worker_agent.jobs.app_wrapper_components import pod_sets_of
 
@@ -71,24 +72,19 @@ class AppWrapper(JobKind):
         return (restored, True) if restored is not job else (job, False)
 
     def is_active(self, job: Document) -> bool:
-        return _is_true(job, "QuotaReserved")
+        return is_true(job, "QuotaReserved")
 
     def pods_ready(self, job: Document) -> bool:
-        return _is_true(job, "PodsReady")
+        return is_true(job, "PodsReady")
 
     def finished(self, job: Document) -> Finish | None:
         """A failed one counts as finished only when nothing of it is deployed any more."""
         phase = get(job, "status.phase")
         if phase == "Succeeded":
             return Finish(True, "AppWrapper finished successfully")
-        if phase == "Failed" and not _is_true(job, "ResourcesDeployed"):
+        if phase == "Failed" and not is_true(job, "ResourcesDeployed"):
             return Finish(False, "AppWrapper failed")
         return None
-
-
-def _is_true(job: Document, condition: str) -> bool:
-    conditions = get(job, "status.conditions", [])
-    return any(each.get("type") == condition and each.get("status") == "True" for each in conditions)
 
 
 def _pod_sets(job: Document) -> Iterator[_PodSet]:

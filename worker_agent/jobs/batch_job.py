@@ -22,6 +22,7 @@ from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.pod_set_info import PodSetInfo
 from worker_agent.api.resource_type import JOBS
 from worker_agent.api.topology_request import parse_bool, parse_int
+from worker_agent.engine.workload_status import is_true
 
 TEMPLATE: Final = ("spec", "template")
 INTERIM: Final = ("SuccessCriteriaMet", "FailureTarget")
@@ -125,9 +126,9 @@ class BatchJob(JobKind):
         suspended = self.is_suspended(local)
         if not suspended or self.is_suspended(remote) or self.finished(remote) is not None:
             return super().status_back(local, remote, now)
-        conditions = get(local, "status.conditions", [])
-        if any(condition.get("type") == "Suspended" and condition.get("status") == "True" for condition in conditions):
+        if is_true(local, "Suspended"):
             return StatusBack(None, deferred=True)
+        conditions = get(local, "status.conditions", [])
         kept = [condition for condition in conditions if condition.get("type") != "Suspended"]
         mark = {
             "type": "Suspended",

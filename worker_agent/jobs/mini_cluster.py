@@ -15,6 +15,7 @@ from worker_agent.api.job_kind import Finish, JobKind, NotYetStartable, Remains,
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.pod_set_info import InvalidPodSetInfo, PodSetInfo
 from worker_agent.api.resource_type import JOBS, MINI_CLUSTERS, PODS
+from worker_agent.engine.workload_status import is_true
 from worker_agent.jobs import mini_cluster_pods
 from worker_agent.jobs.batch_job import BatchJob
 
@@ -92,8 +93,7 @@ class MiniCluster(JobKind):
         made = _child(job, JOBS.kind)
         if made is not None:
             return _MADE.pods_ready(made)
-        told = (each for each in get(job, "status.conditions", []) if each.get("type") == READY)
-        return self.is_suspended(job) and any(each.get("status") == "True" for each in told)
+        return self.is_suspended(job) and is_true(job, READY)
 
     def finished(self, job: Document) -> Finish | None:
         made = _child(job, JOBS.kind)

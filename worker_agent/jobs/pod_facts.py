@@ -8,6 +8,7 @@ from worker_agent.api import names, timestamps
 from worker_agent.api.document import Document, at, get, put
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.topology_request import parse_int
+from worker_agent.engine.workload_status import is_true
 
 GROUP_LABEL: Final = f"metadata.labels[{names.POD_GROUP_NAME_LABEL}]"
 GROUP_ANNOTATION: Final = f"metadata.annotations[{names.POD_GROUP_NAME_LABEL}]"
@@ -80,13 +81,11 @@ def seconds_left(pod: Document, policy: JobPolicy, now: datetime) -> float:
 
 
 def is_scheduled(pod: Document) -> bool:
-    conditions = get(pod, "status.conditions", [])
-    return any(each.get("type") == SCHEDULED and each.get("status") == "True" for each in conditions)
+    return is_true(pod, SCHEDULED)
 
 
 def is_ready(pod: Document) -> bool:
-    conditions = get(pod, "status.conditions", [])
-    return any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
+    return is_true(pod, "Ready")
 
 
 def has_parent(pod: Document) -> bool:

@@ -6,6 +6,7 @@ from worker_agent.api.document import Document, at, get, put
 from worker_agent.api.job_kind import Finish
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.resource_type import RAY_SERVICES
+from worker_agent.engine.workload_status import is_true
 from worker_agent.jobs.ray_cluster import RayKind, size_suffix, tolerates_head_failure
 
 SERVED: Final = "spec.serveConfigV2"
@@ -37,8 +38,7 @@ class RayService(RayKind):
         return document
 
     def is_active(self, job: Document) -> bool:
-        conditions = get(job, "status.conditions", [])
-        return any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
+        return is_true(job, "Ready")
 
     def pods_ready(self, job: Document) -> bool:
         return self.is_active(job)

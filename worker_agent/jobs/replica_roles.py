@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from worker_agent.api.document import Document, Path, at, get
 from worker_agent.api.job_kind import JobKind, TemplateAt
+from worker_agent.engine.workload_status import is_true
 
 
 class ReplicaRolesJob(JobKind):
@@ -49,5 +50,4 @@ class ReplicaRolesJob(JobKind):
         return {**status, "conditions": ended} if "conditions" in status else status
 
     def pods_ready(self, job: Document) -> bool:
-        conditions = get(job, "status.conditions", [])
-        return any(each.get("type") == "Running" and each.get("status") == "True" for each in conditions)
+        return is_true(job, "Running")
