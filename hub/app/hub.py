@@ -17,6 +17,7 @@ from hub.clusters.worker_lease import HubIdentity
 from hub.controllers import federation_changes, remote_events
 from hub.controllers.check_controller import CheckController
 from hub.controllers.cluster_controller import ClusterController
+from hub.controllers.cohort_span_controller import CohortSpanController
 from hub.controllers.dispatch_loop import DispatchLoop, DispatchSettings
 from hub.controllers.dispatch_term import DispatchTerm
 from hub.controllers.dispatch_turn import TurnMaker
@@ -155,6 +156,7 @@ class Hub:
         if self.door is not None:
             self.door.add_change_handler(self.clusters.agent_changed)
         self.checks = CheckController(self.objects, applier, clock)
+        self.spans = CohortSpanController(self.objects, self.clients, applier, clock)
         self.quotas = QuotaController(self.objects, applier, clock) if configuration.quota_automation else None
         self.orphans = OrphanCollector(
             self.objects, self.clients, table, configuration.sync.origin, self.metrics, clock
@@ -207,6 +209,7 @@ class Hub:
                 group.create_task(self.checks.run(), name="admission checks")
                 await self._first_contact()
                 group.create_task(self.sync.run(), name="workload synchronisation")
+                group.create_task(self.spans.run(), name="cohorts that span workers")
                 if self.quotas is not None:
                     group.create_task(self.quotas.run(), name="quotas of the manager")
                 group.create_task(self.orphans.run(configuration.gc_interval), name="orphans")
@@ -250,6 +253,7 @@ class Hub:
 
     def _remote_event(self, cluster: str, resource: ResourceType, event: Any, raw: bytes) -> None:
         self.events(cluster, resource, event, raw)
+        self.spans.remote_changed(cluster, resource, event)
         if self.quotas is not None:
             self.quotas.remote_changed(cluster, resource, event)
 
@@ -278,5 +282,6 @@ class Hub:
             self.events.opened(link)
         self.sync.contact_changed(cluster)
         self.dispatch.contact_changed(cluster)
+        self.spans.contact_changed(cluster)
         if self.quotas is not None:
             self.quotas.contact_changed(cluster, self.clients.connected())
