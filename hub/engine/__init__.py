@@ -8,5 +8,6 @@ In reading order:
 - ``knowledge_event``, ``views``, ``node_commitments``: what is known of each worker; ``screen``, ``judging``,
   ``evaluation``: how a workload stands with it; ``work_order``: all of it as one desk, inline or in an actor;
 - ``candidates``, ``dispatch``, ``policies``: which cluster is chosen, and why; ``incremental``: Kueue's way;
-- ``contact``, ``condition``, ``admission_check``, ``orphans``, ``manager_quota``: what the other controllers decide.
+- ``contact``, ``condition``, ``admission_check``, ``orphans``, ``manager_quota``,
+  ``cohort_span``: what the other controllers decide.
 """
