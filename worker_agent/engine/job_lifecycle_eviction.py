@@ -16,12 +16,18 @@ ELSEWHERE_SECONDS: Final = 5.0
 
 
 def hold(run: JobPass) -> bool:
-    """A job that wants no quota for now gives its own back."""
+    """A job that wants no quota for now gives its own back, and is queued again once it wants some."""
     workload = run.workload
-    if workload is None or not run.view.kind.on_hold(run.job) or not reservation.has_quota(workload):
+    if workload is None:
         return False
     draft = StatusDraft(workload, run.now)
-    reservation.withhold(draft, names.ON_HOLD, "Job is on hold", _how(run))
+    on_hold = run.view.kind.on_hold(run.job)
+    if on_hold and reservation.has_quota(workload):
+        reservation.withhold(draft, names.ON_HOLD, "Job is on hold", _how(run))
+    elif not on_hold and workload_status.is_on_hold(workload):
+        reservation.end_hold(draft, _how(run))
+    else:
+        return False
     run.write(draft.intent())
     return True
 

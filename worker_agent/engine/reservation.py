@@ -12,6 +12,7 @@ from worker_agent.engine import workload_status
 from worker_agent.engine.workload_status import StatusDraft
 
 NO_RESERVATION = "The workload has no reservation"
+NO_LONGER_HELD = "Workload no longer on hold; waiting for quota reservation"
 CHECKS_NOT_READY = "The workload has not all checks ready"
 
 _QUEUES_AT_ONCE = (names.EVICTED_PREEMPTED, names.EVICTED_NODE_FAILURES, names.EVICTED_RECLAIMED_PODS_RETURNED)
@@ -52,6 +53,11 @@ def withhold(draft: StatusDraft, reason: str, message: str, how: Observability) 
     changed = draft.set("QuotaReserved", False, reason, message)
     changed |= draft.put(admission=None)
     return sync_admitted(draft, how) or changed
+
+
+def end_hold(draft: StatusDraft, how: Observability) -> bool:
+    """A workload that was on hold may be looked at again. True when anything changed."""
+    return withhold(draft, how.reason("PendingEvaluation", "Pending"), NO_LONGER_HELD, how)
 
 
 def is_withheld(workload: Document, reason: str, message: str) -> bool:

@@ -17,7 +17,6 @@ from worker_agent.jobs.serving_pass import ServingPass, ServingView, is_outdated
 from worker_agent.jobs.stateful_set import StatefulSet
 
 HELD: Final = "StatefulSet scaled to zero; workload on hold"
-NO_LONGER_HELD: Final = "Workload no longer on hold; waiting for quota reservation"
 
 
 def decide(view: ServingView, now: datetime) -> list[Intent]:
@@ -98,7 +97,7 @@ def _hold_or_release(run: ServingPass, workload: Document) -> None:
             return
         reservation.withhold(draft, names.ON_HOLD, HELD, run.how)
     elif workload_status.is_on_hold(workload):
-        reservation.withhold(draft, run.how.reason("PendingEvaluation", "Pending"), NO_LONGER_HELD, run.how)
+        reservation.end_hold(draft, run.how)
     else:
         return
     run.intents.append(draft.intent())

@@ -19,6 +19,10 @@ from worker_agent.settings import AgentSettings
 NODES = ClusterShape((NodeGroup("n", 4, {"cpu": "16", "memory": "64Gi", "pods": "110"}),))
 
 
+def _owners(workload: Document) -> list[Document]:
+    return workload["metadata"].get("ownerReferences") or []
+
+
 class Cluster(World):
     """A simulated cluster whose agent can be killed and started again."""
 
@@ -65,7 +69,7 @@ class Cluster(World):
     async def workload(self, job: str) -> Document:
         """The job's Workload; empty where there is none."""
         items = (await self.client.list(WORKLOADS, "default")).items
-        found = [w for w in map(json.loads, items) if w["metadata"]["ownerReferences"][0]["name"] == job]
+        found = [w for w in map(json.loads, items) if any(o["name"] == job for o in _owners(w))]
         return found[0] if found else {}
 
     async def until_condition(self, job: str, type_: str, reason: str, pause: float = 0.5) -> Document:
