@@ -6,7 +6,7 @@ Nothing is dialled before the cluster has joined (``fedhub-agent join``).
 from dataclasses import dataclass
 
 from worker_agent.api.meta import Key, ObjectMeta
-from worker_agent.api.resource_type import WORKLOADS, ResourceType
+from worker_agent.api.resource_type import PODS, WORKLOADS, ResourceType
 from worker_agent.app.agent import Agent
 from worker_agent.app.configuration import Configuration
 from worker_agent.engine import fencing
@@ -17,6 +17,7 @@ from worker_agent.tunnel.dialer import DialerMetrics, Surroundings
 from worker_agent.tunnel.gatekeeper import Gatekeeper
 from worker_agent.tunnel.objects import Head, ObjectRules
 from worker_agent.tunnel.service import TunnelService
+from worker_agent.tunnel.traces import OurTraces
 
 
 def attach(agent: Agent) -> TunnelService | None:
@@ -25,11 +26,12 @@ def attach(agent: Agent) -> TunnelService | None:
     if not settings.hub_tunnel.enable:
         return None
     metrics = agent.metrics.tunnel
+    known, list_ = _Known(agent), allowed(agent.configuration)
     gatekeeper = Gatekeeper(
         agent.surroundings.transport,
-        ObjectRules(allowed(agent.configuration)),
+        ObjectRules(list_, OurTraces(list_.origin, known.of_kind).has),
         agent.clock,
-        known=_Known(agent).head,
+        known=known.head,
         told=metrics.answered,
     )
     surroundings = Surroundings(
@@ -71,15 +73,29 @@ class _Known:
 
     def head(self, asked: ApiRequest) -> Head | None:
         resource = self._resource(asked)
-        if resource is None or not self.agent.known.follows(resource):
+        return None if resource is None else self._head(resource, Key(asked.namespace, asked.name))
+
+    def of_kind(self, group: str, kind: str, key: Key) -> Head | None:
+        """A Workload, job or pod that the agent follows."""
+        for resource in (WORKLOADS, PODS, *(each.resource for each in self.agent.configuration.kinds.values())):
+            if (resource.group, resource.kind) == (group, kind):
+                return self._head(resource, key)
+        return None
+
+    def _head(self, resource: ResourceType, key: Key) -> Head | None:
+        if not self.agent.known.follows(resource):
             return None
-        found = self.agent.known.informer(resource).get(Key(asked.namespace, asked.name))
+        found = self.agent.known.informer(resource).get(key)
         if found is None:
             return None
         if not isinstance(found, dict):
             return Head(metadata=found.metadata)
         metadata = found.get("metadata") or {}
-        return Head(metadata=ObjectMeta(labels=metadata.get("labels"), uid=metadata.get("uid", "")))
+        labels, annotations = metadata.get("labels"), metadata.get("annotations")
+        uid = metadata.get("uid", "")
+        return Head(
+            metadata=ObjectMeta(name=key.name, namespace=key.namespace, uid=uid, labels=labels, annotations=annotations)
+        )
 
     def _resource(self, asked: ApiRequest) -> ResourceType | None:
         kinds = self.agent.configuration.kinds.values()

@@ -12,6 +12,7 @@ from typing import Final
 
 from worker_agent.api import names, resource_type
 from worker_agent.api.meta import Key
+from worker_agent.api.pod_workload import CORE_EVENTS
 from worker_agent.api.resource_type import ResourceType
 from worker_agent.tunnel.api_request import ApiRequest, Refused
 
@@ -46,6 +47,7 @@ class Ownership(StrEnum):
     ANY = "any"
     WRITES_OURS = "writes are to objects of our origin; of others is read what they ask for, not what they do"
     OURS = "reads and writes are of objects of our origin"
+    OF_OURS = "reads are of pods of our jobs, and of events about these jobs and pods"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,8 @@ class AllowList:
             namespace = request.name
         if namespace and not self.allows_namespace(namespace):
             raise Refused("namespace", f"namespace {namespace} is not open to the federation in this cluster")
-        if rule.namespaced and not request.namespace and request.verb not in ("list", "watch"):
+        anywhere = request.verb in ("list", "watch") and rule.ownership is not Ownership.OF_OURS
+        if rule.namespaced and not request.namespace and not anywhere:
             raise Refused("namespace", f"{request.verb} of {request.target} needs a namespace")
         if not rule.namespaced and request.namespace:
             raise Refused("path", f"{request.target} has no namespace")
@@ -154,4 +157,15 @@ def default_rules(kinds: Iterable[ResourceType]) -> tuple[Rule, ...]:
     ]
     found += [Rule(kind.group, kind.plural, writable, Ownership.OURS) for kind in dict.fromkeys(kinds)]
     found += [Rule(known.group, known.plural, READ, namespaced=known.namespaced) for known in KNOWLEDGE]
-    return tuple(found)
+    return (*found, *_followed())
+
+
+def _followed() -> tuple[Rule, ...]:
+    """What users of the manager may follow their own jobs by."""
+    pods, events = resource_type.PODS, CORE_EVENTS
+    once = frozenset({"get", "list"})
+    return (
+        Rule(pods.group, pods.plural, once, Ownership.OF_OURS),
+        Rule(pods.group, f"{pods.plural}/log", frozenset({"get"}), Ownership.OF_OURS),
+        Rule(events.group, events.plural, frozenset({"list"}), Ownership.OF_OURS),
+    )

@@ -83,10 +83,22 @@ class Gatekeeper:
         return await self._transport.request(self._rules.changed(asked, request, found))
 
     async def _get(self, asked: ApiRequest, rule: Rule, request: Request) -> Response:
+        if rule.ownership is Ownership.OF_OURS and asked.subresource:
+            await self._check_parent(asked, request)
+            return await self._transport.request(request)
         response = await self._transport.request(request)
         if rule.ownership is Ownership.ANY or response.status >= 300:
             return response
         return replace(response, stream=_whole(self._rules.read(asked, rule, await response.read())))
+
+    async def _check_parent(self, asked: ApiRequest, request: Request) -> None:
+        """What a pod wrote may be read where the pod may be. Raises Refused, also where there is no such pod."""
+        response = await self._transport.request(_parent(asked, request))
+        body = await response.read()
+        if response.status >= 500:
+            raise ConnectionError(f"{asked}: the pod cannot be looked at: HTTP {response.status}")
+        if response.status >= 300 or not self._rules.of_ours(body):
+            raise Refused("origin", f"{asked}: the pod does not belong to a job of this federation")
 
     async def _list(self, asked: ApiRequest, rule: Rule, request: Request) -> Response:
         response = await self._transport.request(request)
@@ -123,9 +135,7 @@ class Gatekeeper:
         known = self._known(asked)
         if known is not None and self._rules.is_ours(known):
             return known
-        path = request.path.removesuffix(f"/{asked.subresource}") if asked.subresource else request.path
-        headers = {name: value for name, value in request.headers.items() if name != "content-type"}
-        response = await self._transport.request(Request("GET", path, headers=headers))
+        response = await self._transport.request(_parent(asked, request))
         body = await response.read()
         if response.status == 404:
             return None
@@ -144,6 +154,13 @@ class Gatekeeper:
         self._logged[refused.reason] = now
         more = self._unlogged.pop(refused.reason, 0)
         log.warning("the hub was refused: %s%s", refused.message, f" (and {more} more before)" if more else "")
+
+
+def _parent(asked: ApiRequest, request: Request) -> Request:
+    """A read of the object whose subresource is asked for, or of the object itself."""
+    path = request.path.removesuffix(f"/{asked.subresource}") if asked.subresource else request.path
+    headers = {name: value for name, value in request.headers.items() if name != "content-type"}
+    return Request("GET", path, headers=headers)
 
 
 def _lies_in_namespaces(rule: Rule) -> bool:

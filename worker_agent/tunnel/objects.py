@@ -3,6 +3,7 @@
 A write is tied to the very object that was looked at, by its uid: nobody can put another in its place in between.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -50,11 +51,16 @@ def head(raw: bytes) -> Head:
     return _decode_head(raw)
 
 
+OfOurs = Callable[[bytes], bool]
+"""Whether a pod or an event, as JSON, is about a job of our origin."""
+
+
 @dataclass(frozen=True, slots=True)
 class ObjectRules:
-    """The allow-list applied to objects."""
+    """The allow-list applied to objects. ``of_ours`` knows the cluster; without it no pod and no event is ours."""
 
     allowed: AllowList
+    of_ours: OfOurs = lambda raw: False
 
     def is_ours(self, found: Head) -> bool:
         return found.metadata.label(names.MULTIKUEUE_ORIGIN_LABEL) == self.allowed.origin
@@ -111,7 +117,7 @@ class ObjectRules:
         try:
             if rule.ownership is Ownership.WRITES_OURS:
                 return self.shown(rule, raw) or b"{}"
-            ours = self.is_ours(head(raw))
+            ours = self.of_ours(raw) if rule.ownership is Ownership.OF_OURS else self.is_ours(head(raw))
         except msgspec.DecodeError:
             ours = False
         if not ours:
@@ -126,6 +132,8 @@ class ObjectRules:
         found = head(raw)
         if not self.allowed.allows_namespace(found.metadata.namespace or found.metadata.name):
             return None
+        if rule.ownership is Ownership.OF_OURS:
+            return raw if self.of_ours(raw) else None
         if rule.ownership is not Ownership.WRITES_OURS or self.is_ours(found):
             return raw
         return msgspec.json.encode(redaction.workload(msgspec.json.decode(raw)))

@@ -29,8 +29,8 @@ class Link:
         return len(self.sessions) == len(Purpose)
 
     def session_for(self, request: Request) -> Caller:
-        """Lists and watches keep to one connection, everything that is small and urgent to the other."""
-        long = request.method == "GET" and any(name in ("watch", "limit") for name, _ in request.query)
+        """Lists, watches and followed logs keep to one connection, everything that is small and urgent to the other."""
+        long = request.method == "GET" and any(name in ("watch", "limit", "follow") for name, _ in request.query)
         return self.sessions[Purpose.COLLECTIONS if long else Purpose.REQUESTS]
 
 
