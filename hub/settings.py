@@ -52,6 +52,19 @@ class Agents(Stanza):
         return self
 
 
+class JobViews(Stanza):
+    """Pods, events and logs of jobs in workers, for users of the manager (``fedhub logs|pods|events``): an aggregated
+    API, so the manager's API server must be able to reach it."""
+
+    bind_address: AddressOrOff = "0"
+    """Host and port where the manager's API server is answered; ``0`` serves none."""
+    service_name: str = "fedhub-hub"
+    """The Service in the hub's namespace that leads there."""
+    service_port: Annotated[int, Field(ge=1, le=65535)] = 443
+    external_host: str = ""
+    """Where the hub is found if it runs outside of the manager's cluster: the Service is made to point there."""
+
+
 class Federation(Stanza):
     evaluation: Literal["inline", "ray", "auto"] = "inline"
     """Where candidate clusters are evaluated; ``auto`` starts Ray only after inline rounds took too long."""
@@ -66,6 +79,7 @@ class Federation(Stanza):
     reconnect_maximum: PositiveDuration = timedelta(minutes=5)
     """The longest pause between attempts to reach a lost worker."""
     agents: Agents = Agents()
+    job_views: JobViews = JobViews()
 
 
 class HubSettings(AgentSettings):

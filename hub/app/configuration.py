@@ -13,7 +13,7 @@ from hub.clusters.credentials import AccessProvider
 from hub.clusters.exec_plugin import ExecPlugin
 from hub.engine.fencing import FenceTiming
 from hub.engine.remote_group import CAPACITY_AWARE, SyncPolicy
-from hub.settings import Agents, HubSettings
+from hub.settings import Agents, HubSettings, JobViews
 from worker_agent import cluster_profile_settings as settings_of_profiles
 from worker_agent.api.job_kind import JobKind
 from worker_agent.app import configuration as agent_configuration
@@ -35,6 +35,18 @@ class AgentService:
     addresses: tuple[str, ...]
     certificate_validity: timedelta = timedelta(days=30)
     heartbeat: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ViewService:
+    """Where users' questions about their remote jobs are answered. ``host`` None is every address; ``external_host`` is
+    told to the API server where the hub runs outside of its cluster."""
+
+    host: str | None
+    port: int
+    service: str = "fedhub-hub"
+    service_port: int = 443
+    external_host: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +80,8 @@ class FederationConfiguration:
     """Kinds whose Workloads are made by programs of others, and which are dispatched all the same."""
     agents: AgentService | None = None
     """None serves no agents that dial in."""
+    views: ViewService | None = None
+    """None answers no questions about pods and logs in workers."""
     threaded: bool = True
     """False evaluates in the event loop: for virtual time."""
 
@@ -110,6 +124,7 @@ def resolve(settings: HubSettings) -> tuple[Configuration, FederationConfigurati
         ray_actors=federation.ray.actors,
         external_kinds=tuple(_external(settings, agent.kinds)) if gates["MultiKueueAdaptersForCustomJobs"] else (),
         agents=_agents(federation.agents),
+        views=_views(federation.job_views),
     )
 
 
@@ -145,6 +160,13 @@ def _agents(stanza: Agents) -> AgentService | None:
     host, port = split_address(stanza.bind_address)
     validity, heartbeat = stanza.certificate_validity, stanza.heartbeat.total_seconds()
     return AgentService(host, port, tuple(stanza.addresses), validity, heartbeat)
+
+
+def _views(stanza: JobViews) -> ViewService | None:
+    if stanza.bind_address == "0":
+        return None
+    host, port = split_address(stanza.bind_address)
+    return ViewService(host, port, stanza.service_name, stanza.service_port, stanza.external_host)
 
 
 def _check_fence(fence: FenceTiming, settings: HubSettings) -> None:

@@ -10,6 +10,8 @@ import msgspec
 from hub.app import agents, evaluators
 from hub.app.agents import AgentDoor
 from hub.app.configuration import FederationConfiguration
+from hub.app.job_view_service import JobViewService
+from hub.app.job_views import Workers
 from hub.clusters.credentials import CLUSTER_PROFILES, Credential, CredentialSources
 from hub.clusters.remote_clients import RemoteClients
 from hub.clusters.worker_connection import ConnectionSettings, WorkerConnection, WorkerConnector, transport_of
@@ -164,6 +166,11 @@ class Hub:
         self.objects.workloads.add_handler(lambda event: self.dispatch.look_at(event.key))
         federation_changes.watch(self.objects, self.dispatch.reconsider, self._policies_changed)
         agent.add(self._work)
+        self.views: JobViewService | None = None
+        if configuration.views is not None:
+            workers = Workers(self.objects, self._sources(), transport, configuration.sync.origin)
+            self.views = JobViewService(agent.client, configuration.namespace, configuration.views, workers)
+            agent.add_always(self.views.run)
 
     def _identity(self) -> HubIdentity:
         configuration = self.configuration

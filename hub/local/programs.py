@@ -56,7 +56,8 @@ def of(spec: FederationSpec, where: Layout, clusters: Clusters) -> Iterator[Prog
     for cluster in spec.clusters:
         yield _cluster(cluster, where, clusters, job_kinds=spec.job_kinds)
     if spec.manager:
-        yield _controller(HUB, "hub.cli", spec.manager, where, {**_door(spec), **kinds})
+        federation = {**_door(spec), "jobViews": _views()}
+        yield _controller(HUB, "hub.cli", spec.manager, where, {"federation": federation, **kinds})
     for worker in spec.workers:
         yield _controller(f"{AGENT}-{worker.name}", "worker_agent.cli", worker, where, kinds)
 
@@ -95,7 +96,13 @@ def _door(spec: FederationSpec) -> dict[str, Any]:
         return {}
     (port,) = layout.free_ports(1)
     agents = {"bindAddress": f"127.0.0.1:{port}", "addresses": [f"https://127.0.0.1:{port}"]}
-    return {"federation": {"agents": agents}}
+    return {"agents": agents}
+
+
+def _views() -> dict[str, Any]:
+    """Where the manager's API server finds the hub when users ask for pods and logs of their jobs."""
+    (port,) = layout.free_ports(1)
+    return {"bindAddress": f"127.0.0.1:{port}", "externalHost": "localhost"}
 
 
 def door_address(where: Layout) -> str:

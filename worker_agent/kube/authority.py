@@ -150,6 +150,15 @@ def read_peer(certificate: bytes) -> Peer:
     return Peer(uris, found.not_valid_before_utc + SKEW, found.not_valid_after_utc)
 
 
+def common_name(certificate: bytes) -> str:
+    """The common name of a certificate in DER; empty where it has none. Raises AuthorityError."""
+    try:
+        found = x509.load_der_x509_certificate(certificate).subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    except ValueError as error:
+        raise AuthorityError(f"certificate cannot be read: {error}") from None
+    return str(found[0].value) if found else ""
+
+
 def _signed(
     authority: KeyPair,
     subject: Subject,

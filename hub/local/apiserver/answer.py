@@ -11,6 +11,7 @@ from worker_agent.api.document import Document
 
 if TYPE_CHECKING:
     from hub.local.apiserver.aggregation import Relay
+    from hub.local.apiserver.pod_logs import LogRead
     from hub.local.apiserver.watching import Watch
 
 JSON = "application/json"
@@ -19,15 +20,17 @@ YAML = "application/yaml"
 
 @dataclass(slots=True)
 class Answer:
-    """A complete response, or a watch whose frames the shell reads and sends as they come, or a request to be sent on.
+    """A complete response, or a watch whose frames the shell reads and sends as they come, or a request to be sent on,
+    or a log that goes on after ``body``.
 
-    ``stream`` is what came back for a relay, in pieces; only shells set it.
+    ``stream`` is what came back for a relay, or a log, in pieces; only shells set it.
     """
 
     status: int
     body: bytes = b""
     watch: "Watch | None" = None
     relay: "Relay | None" = None
+    log: "LogRead | None" = None
     stream: AsyncIterator[bytes] | None = None
     content_type: str = JSON
     headers: list[tuple[str, str]] = field(default_factory=list)

@@ -15,6 +15,7 @@ from hub.local.apiserver.call import Steps
 from hub.local.apiserver.core import Core
 from hub.local.apiserver.garbage import COLLECTOR, Cleaner
 from hub.local.apiserver.identity import Identity
+from hub.local.apiserver.pod_logs import LogRead
 from hub.local.apiserver.store import Event
 from hub.local.apiserver.watching import Watch
 from hub.local.apiserver.webhooks import WebhookAnswer, WebhookCall
@@ -115,6 +116,8 @@ class ApiServer:
         answer = await self._carried(self.core.handle(request, identity, self.clock.now()))
         if answer.relay is not None:
             return await self.relays.open(answer.relay) if self.relays is not None else failed(_NO_RELAYS)
+        if answer.log is not None:
+            answer.stream = self._followed(answer.body, answer.log)
         return answer
 
     async def _carried(self, steps: Steps) -> Answer:
@@ -223,6 +226,18 @@ class ApiServer:
             until = min(end, bookmark, math.inf if alive is None else now + _ALIVE_SECONDS)
             # A timer may fire a hair too early; without a shortest wait that hair is spent in a busy loop.
             await self._change(watch.store, max(_SHORTEST_WAIT_SECONDS, until - now))
+
+    async def _followed(self, first: bytes, log: LogRead) -> AsyncIterator[bytes]:
+        """A log as it is written, until the container ends."""
+        piece = first
+        while True:
+            if piece:
+                yield piece
+            if log.over or self._stopping:
+                return
+            seconds = log.seconds_to_next(self.clock.now())
+            await self._change(log.store, min(_ALIVE_SECONDS, max(_SHORTEST_WAIT_SECONDS, seconds)))
+            piece = log.read(self.clock.now())
 
     async def _change(self, store: str, seconds: float) -> None:
         """Wait for a commit to the collection, at most so long."""

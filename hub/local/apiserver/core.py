@@ -17,6 +17,7 @@ from hub.local.apiserver import (
     failure,
     patches,
     pod_actions,
+    pod_logs,
     reading,
     request_path,
     reviews,
@@ -101,7 +102,7 @@ class Core:
         if target is None:
             return self._other(request, identity)
         why = unsupported.subresource(target.resource.plural, target.subresource) if target.subresource else None
-        if why is not None and not pod_actions.has_no_logs(state, target):
+        if why is not None:
             raise failure.not_implemented(why)
         form = accepted_form(request.headers.get("accept", ""), query, collection=not target.name)
         who = impersonated(identity, request.headers)
@@ -160,8 +161,8 @@ def _read(call: Call) -> Steps:
 
 def _read_subresource(call: Call) -> Steps:
     name = call.target.subresource
-    if name == "log":
-        return _at_once(pod_actions.no_logs(call))
+    if (call.resource.plural, name) == ("pods", "log"):
+        return _at_once(pod_logs.read(call))
     if name not in call.resource.subresources:
         raise _no_subresource(call.target)
     if name == "scale":

@@ -5,13 +5,12 @@ Source: kubernetes pkg/registry/core/pod/storage (assignPod, setPodNodeAndMetada
 
 from dataclasses import replace
 
-from hub.local.apiserver import body, deletion, failure, reading, updates
-from hub.local.apiserver.answer import Answer, json_answer
+from hub.local.apiserver import body, deletion, failure, updates
+from hub.local.apiserver.answer import json_answer
 from hub.local.apiserver.call import Call, Steps
 from hub.local.apiserver.metadata import timestamp
-from hub.local.apiserver.request_path import Target
 from hub.local.apiserver.schema.field_errors import required
-from hub.local.apiserver.store import State, encode
+from hub.local.apiserver.store import encode
 from worker_agent.api import document as documents
 from worker_agent.api.document import Document
 
@@ -47,30 +46,6 @@ def bind(call: Call) -> Steps:
 
     yield from updates.apply_change(call, change)
     return json_answer(_SUCCESS, 201)
-
-
-def has_no_logs(state: State, target: Target) -> bool:
-    """Whether a request is for the logs of a pod that is on no node: nothing ran, so nothing was written."""
-    if (target.resource.plural, target.subresource, target.verb) != ("pods", "log", "get"):
-        return False
-    found = state.get(target.resource.store, target.namespace, target.name)
-    return found is None or not documents.get(found.document(), "spec.nodeName", "")
-
-
-def no_logs(call: Call) -> Answer:
-    """The logs of a pod that is on no node."""
-    spec = reading.find(call).document()["spec"]
-    names = [str(container["name"]) for container in spec.get("containers") or ()]
-    everything = [*(str(container["name"]) for container in spec.get("initContainers") or ()), *names]
-    asked = call.query.get("container", "")
-    if not asked and len(names) > 1:
-        choice = " ".join(everything)
-        raise failure.bad_request(
-            f"a container name must be specified for pod {call.target.name}, choose one of: [{choice}]"
-        )
-    if asked and asked not in everything:
-        raise failure.bad_request(f"container {asked} is not valid for pod {call.target.name}")
-    return Answer(204, content_type="")
 
 
 def evict(call: Call) -> Steps:

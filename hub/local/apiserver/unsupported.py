@@ -5,7 +5,6 @@ answered with 404, as the real server answers for what it does not know.
 """
 
 SUBRESOURCES: dict[tuple[str, str], str] = {
-    ("pods", "log"): "reading logs of a pod on a node: simulated pods run nothing",
     ("pods", "exec"): "exec in a pod: simulated pods run nothing",
     ("pods", "attach"): "attach to a pod: simulated pods run nothing",
     ("pods", "portforward"): "port-forward to a pod: simulated pods run nothing",

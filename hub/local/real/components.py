@@ -10,6 +10,7 @@ ETCD = "etcd"
 API_SERVER = "kube-apiserver"
 CONTROLLER_MANAGER = "kube-controller-manager"
 SCHEDULER = "kube-scheduler"
+FRONT_PROXY = "front-proxy-client"
 
 HOUSEKEEPING = ("garbage-collector-controller", "namespace-controller")
 JOBS = (
@@ -76,7 +77,21 @@ def api_server(binaries: Binaries, files: Files, ports: Ports, audit: bool) -> C
         "--authorization-mode=RBAC",
         "--disable-admission-plugins=ServiceAccount",
         "--profiling=false",
+        *_front_proxy(files),
         *(auditing if audit else ()),
+    )
+
+
+def _front_proxy(files: Files) -> Sequence[str]:
+    """By which aggregated API servers know that it is this server who sends a user's request on."""
+    return (
+        f"--requestheader-client-ca-file={files.front_proxy_authority}",
+        f"--requestheader-allowed-names={FRONT_PROXY}",
+        "--requestheader-username-headers=X-Remote-User",
+        "--requestheader-group-headers=X-Remote-Group",
+        "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+        f"--proxy-client-cert-file={files.front_proxy_certificate}",
+        f"--proxy-client-key-file={files.front_proxy_key}",
     )
 
 

@@ -48,6 +48,23 @@ class Files:
         return self.folder / "service-accounts.crt"
 
     @property
+    def front_proxy(self) -> Path:
+        """The authority by which aggregated API servers know this one."""
+        return self.folder / "front-proxy"
+
+    @property
+    def front_proxy_authority(self) -> Path:
+        return self.front_proxy / "ca.crt"
+
+    @property
+    def front_proxy_certificate(self) -> Path:
+        return self.folder / "front-proxy-client.crt"
+
+    @property
+    def front_proxy_key(self) -> Path:
+        return self.folder / "front-proxy-client.key"
+
+    @property
     def components(self) -> Path:
         """Kubeconfig of controller manager and scheduler."""
         return self.folder / "components.kubeconfig"
@@ -81,6 +98,10 @@ def write(files: Files, name: str, server: str) -> Document:
         signer = ca.client("service-accounts")
         files.service_accounts_certificate.write_bytes(signer.certificate)
         write_private(files.service_accounts_key, signer.key)
+    if not files.front_proxy_key.exists():
+        proxy = Authority.load(files.front_proxy).client("front-proxy-client")
+        files.front_proxy_certificate.write_bytes(proxy.certificate)
+        write_private(files.front_proxy_key, proxy.key)
     files.audit_policy.write_text(json.dumps(AUDIT_POLICY))
     kubeconfig_files.write(files.components, _kubeconfig(ca, name, server, "system:fedhub-components"))
     return _kubeconfig(ca, name, server, "kubernetes-admin")

@@ -114,4 +114,4 @@ def test_logs_say_why_there_are_none(kubectl: Kubectl) -> None:
     kubectl("run", "waits", "--image=busybox")
     assert kubectl("logs", "waits") == ""
     kubectl("run", "p", "--image=busybox", "--overrides", json.dumps({"spec": {"nodeName": "n"}}))
-    assert "simulated pods run nothing" in kubectl.fails("logs", "p")
+    assert 'container "p" in pod "p" is waiting to start: ContainerCreating' in kubectl.fails("logs", "p")

@@ -1,0 +1,113 @@
+"""The HTTPS server to which the API server sends users' requests on: only its front proxy may connect."""
+
+import asyncio
+import logging
+import ssl
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from aiohttp import web
+
+from worker_agent.aggregated.front_proxy import Trust, Untrusted, User
+from worker_agent.kube import authority
+from worker_agent.kube.authority import KeyPair
+from worker_agent.kube.errors import ApiError
+
+log = logging.getLogger(__name__)
+
+LARGEST_BODY: Final = 1 << 16
+
+Answer = Callable[[web.Request, User], Awaitable[web.StreamResponse]]
+"""Answers a user's request. What it raises as ApiError becomes a Status."""
+
+
+class AggregatedServer:
+    """Serves ``answer`` while it is started; ``present`` and ``trust`` may change meanwhile, and restart the socket."""
+
+    def __init__(self, host: str | None, port: int, answer: Answer) -> None:
+        self._host = host
+        self._wanted_port = port
+        self._answer = answer
+        self._runner: web.AppRunner | None = None
+        self._site: web.TCPSite | None = None
+        self._trust: Trust | None = None
+        self.port = port
+        """The one in use once it serves."""
+
+    async def serve(self, pair: KeyPair, trust: Trust) -> None:
+        """Listen with this certificate and trust from now on. Raises OSError when the port is in use."""
+        context = _context(pair, trust)
+        if self._runner is None:
+            application = web.Application(client_max_size=LARGEST_BODY)
+            application.router.add_route("*", "/{path:.*}", self._handle)
+            self._runner = web.AppRunner(application, access_log=None, handle_signals=False, shutdown_timeout=1.0)
+            await self._runner.setup()
+        if self._site is not None:
+            await self._site.stop()
+        self._trust = trust
+        self._site = web.TCPSite(self._runner, self._host, self._wanted_port, ssl_context=context)
+        await self._site.start()
+        self.port = self._wanted_port = self._runner.addresses[0][1]
+
+    async def stop(self) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = self._site = None
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        try:
+            user = self._user(request)
+        except Untrusted as problem:
+            log.warning("a request was refused: %s", problem)
+            return status(401, "Unauthorized", str(problem))
+        try:
+            return await self._answer(request, user)
+        except ApiError as error:
+            return status(error.status, error.reason, error.message)
+        except ConnectionError as error:
+            return status(503, "ServiceUnavailable", str(error))
+        except asyncio.CancelledError:
+            raise
+        except Exception:
+            log.exception("%s %s failed", request.method, request.path)
+            return status(500, "InternalError", "internal error; the log of the hub says more")
+
+    def _user(self, request: web.Request) -> User:
+        transport = request.transport
+        shown: ssl.SSLObject | None = transport.get_extra_info("ssl_object") if transport is not None else None
+        certificate = shown.getpeercert(binary_form=True) if shown is not None else None
+        if self._trust is None or not certificate:
+            raise Untrusted("a client certificate is needed")
+        return self._trust.user(authority.common_name(certificate), request.headers.items())
+
+
+def status(code: int, reason: str, message: str) -> web.Response:
+    """A refusal as API servers write them."""
+    document = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "reason": reason,
+        "code": code,
+    }
+    return web.Response(status=code, body=msgspec.json.encode(document), content_type="application/json")
+
+
+def _context(pair: KeyPair, trust: Trust) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_verify_locations(cadata=trust.authority.decode())
+    with tempfile.TemporaryDirectory() as folder:
+        # The standard library reads keys from files only; the folder is ours alone and gone in a moment.
+        certificate, key = Path(folder, "tls.crt"), Path(folder, "tls.key")
+        certificate.write_bytes(pair.certificate)
+        key.touch(mode=0o600)
+        key.write_bytes(pair.key)
+        context.load_cert_chain(certificate, key)
+    return context
