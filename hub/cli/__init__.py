@@ -6,7 +6,15 @@ needs it, so that ``--help`` and mistakes answer at once.
 
 import typer
 
-from hub.cli import cluster_commands, demo_command, enroll_commands, explain_commands, local_commands, run_command
+from hub.cli import (
+    cluster_commands,
+    demo_command,
+    enroll_commands,
+    explain_commands,
+    follow_commands,
+    local_commands,
+    run_command,
+)
 
 app = typer.Typer(
     name="fedhub",
@@ -20,6 +28,9 @@ app.command("run")(run_command.run)
 app.add_typer(cluster_commands.app, name="cluster")
 app.command("explain")(explain_commands.explain)
 app.command("what-if")(explain_commands.what_if)
+app.command("logs")(follow_commands.logs)
+app.command("pods")(follow_commands.pods)
+app.command("events")(follow_commands.events)
 app.command("enroll")(enroll_commands.enroll)
 app.command("unenroll")(enroll_commands.unenroll)
 app.command("demo")(demo_command.demo)

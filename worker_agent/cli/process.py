@@ -12,7 +12,7 @@ from pathlib import Path
 from worker_agent.app.configuration import ConfigurationError
 from worker_agent.engine.feature_gates import FeatureGateError
 from worker_agent.kube import kubeconfig, kubernetes_transport
-from worker_agent.kube.kubeconfig import KubeconfigError
+from worker_agent.kube.kubeconfig import ClusterConfig, KubeconfigError
 from worker_agent.kube.transport import Transport
 
 Run = Callable[[Transport, asyncio.Event], Awaitable[None]]
@@ -38,10 +38,14 @@ def main(run: Run, kubeconfig_path: Path | None, context: str) -> int:
 
 
 def connect(path: Path | None, context: str) -> Transport:
+    """A connection to what ``configuration`` finds. Raises KubeconfigError."""
+    return kubernetes_transport.connect(configuration(path, context))
+
+
+def configuration(path: Path | None, context: str) -> ClusterConfig:
     """The API server of ``path``, else of KUBECONFIG, else of the pod this runs in. Raises KubeconfigError."""
     named = path or (Path(found) if (found := os.environ.get("KUBECONFIG")) else None)
-    configuration = kubeconfig.load(named, context=context) if named else kubeconfig.in_cluster()
-    return kubernetes_transport.connect(configuration)
+    return kubeconfig.load(named, context=context) if named else kubeconfig.in_cluster()
 
 
 async def _until_signalled(run: Run, transport: Transport) -> int:

@@ -17,7 +17,8 @@ from hub.local.apiserver.store import decode
 from worker_agent.api.document import Document
 
 _PROBE_SECONDS = 5.0
-_PIECE = 64 * 1024
+_AGGREGATOR = {"X-Remote-User": "system:kube-aggregator", "X-Remote-Group": "system:masters"}
+"""As whom the server itself asks."""
 _NOT_PASSED_BACK = frozenset({"connection", "content-encoding", "content-length", "keep-alive", "transfer-encoding"})
 
 
@@ -74,7 +75,10 @@ class RelayClient:
         try:
             timeout = aiohttp.ClientTimeout(total=_PROBE_SECONDS)
             context, host = self._context(registration), registration.server_name
-            async with self._opened().get(url, timeout=timeout, ssl=context, server_hostname=host) as response:
+            session = self._opened()
+            async with session.get(
+                url, headers=_AGGREGATOR, timeout=timeout, ssl=context, server_hostname=host
+            ) as response:
                 body = await response.read()
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             return _failed(f'failing or missing response from {url}: Get "{url}": {dial_errors.complaint(error)}')
