@@ -15,7 +15,6 @@ from hub.cli.run_command import Context, Kubeconfig
 if TYPE_CHECKING:
     from hub.app.job_following import JobOnManager, Sight
     from worker_agent.api.document import Document
-    from worker_agent.api.meta import Key
     from worker_agent.kube.client import Client
 
 NOTHING_RUNS: Final = 3
@@ -173,9 +172,11 @@ def _run(
     options: tuple[str, list[str] | None, Path | None, str],
 ) -> None:
     from hub.app.job_following import JobOnManager, NoSuchJob, NothingRuns  # noqa: PLC0415 - slow imports wait
+    from worker_agent.api.meta import Key  # noqa: PLC0415
 
     namespace, worker, kubeconfig, context = options
-    kind, key = _named(job, namespace or _namespace(kubeconfig, context))
+    kind, name = _named(job)
+    key = Key(namespace or _namespace(kubeconfig, context), name)
     contexts = _contexts(worker)
 
     async def with_job(client: "Client") -> None:
@@ -192,13 +193,11 @@ def _run(
         manager_client.run(with_job, kubeconfig, context)
 
 
-def _named(job: str, namespace: str) -> "tuple[str, Key]":
-    from worker_agent.api.meta import Key  # noqa: PLC0415
-
+def _named(job: str) -> tuple[str, str]:
     kind, separator, name = job.partition("/")
     if not separator or not kind or not name or "/" in name:
         output.fail(f"{job!r}: must be KIND/NAME, such as job/train-7", 2)
-    return kind, Key(namespace, name)
+    return kind, name
 
 
 def _namespace(kubeconfig: Path | None, context: str) -> str:

@@ -267,6 +267,24 @@ async def test_lists_and_watches_show_no_closed_namespace(collection):
         assert MARK.encode() not in seen
 
 
+async def test_pods_logs_and_events_of_others_are_not_shown():
+    async with stolen() as world:
+        env = [{"name": "PASSWORD", "value": MARK}]
+        spec = {"containers": [{"name": "c", "image": "i", "env": env}]}
+        # It names the Workload of the worker's own user, which is not of our origin.
+        (queued,) = await until(lambda: world.workers["east"].all(resource_type.WORKLOADS), "the local job is queued")
+        marks = {"kueue.x-k8s.io/workload": queued["metadata"]["name"]}
+        metadata = {"name": "p", "namespace": "ns", "annotations": marks}
+        await world.workers["east"].create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+        tunnel = world.hub.door.transport("east")
+        for collection in ("pods", "events"):
+            answer = await tunnel.request(get(f"/api/v1/namespaces/ns/{collection}", ("limit", "500")))
+            assert (answer.status, msgspec.json.decode(await answer.read())["items"]) == (200, []), collection
+        for path in ("/api/v1/namespaces/ns/pods/p", "/api/v1/namespaces/ns/pods/p/log"):
+            answer = await tunnel.request(get(path))
+            assert (answer.status, b"does not belong" in await answer.read()) == (403, True), path
+
+
 async def test_refusals_are_counted_logged_and_say_what_is_not_allowed(caplog):
     async with stolen() as world:
         answer = await world.hub.door.transport("east").request(get("/api/v1/secrets"))

@@ -1,0 +1,101 @@
+"""``fedhub logs``, ``pods`` and ``events``: wrong use, and what is printed of what was found."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from hub.app.job_following import PodThere
+from hub.app.remote_pods import LogQuery
+from hub.cli import app, follow_commands
+from hub.cli.follow_commands import ListFormat
+from hub.cli.log_output import LogPrinter, Selection
+from worker_agent.api.document import Document
+from worker_agent.kube.errors import ApiError
+from worker_agent.kube.transport import Response
+
+
+class Pods:
+    """Every container writes its name and two lines."""
+
+    async def log(self, workload: Document, pod: str, query: LogQuery) -> Response:
+        async def stream() -> AsyncIterator[bytes]:
+            yield f"{query.container} of {pod}\nha".encode()
+            yield b"lf\nlast"
+
+        return Response(200, {}, stream())
+
+
+def there(name: str, *containers: str, cluster: str = "east", annotations: Document | None = None) -> PodThere:
+    metadata = {"name": name, "namespace": "ns", "uid": name, "annotations": annotations or {}}
+    pod = {"metadata": metadata, "spec": {"containers": [{"name": each} for each in containers or ("c",)]}}
+    return PodThere(cluster, pod, {"metadata": {"name": "w"}}, Pods())  # type: ignore[arg-type]
+
+
+def printed(capsysbinary, pods: list[PodThere], selection: Selection, *, prefix: bool = False, **query: bool) -> str:
+    asyncio.run(LogPrinter(prefix=prefix).print(pods, selection, LogQuery(**query)))
+    return capsysbinary.readouterr().out.decode()
+
+
+def test_first_of_several_pods_is_taken(capsysbinary):
+    assert printed(capsysbinary, [there("a"), there("b")], Selection()) == "c of a\nhalf\nlast"
+
+
+def test_every_line_is_prefixed(capsysbinary):
+    told = printed(capsysbinary, [there("a"), there("b")], Selection(all_pods=True), prefix=True).splitlines()
+    assert told[:2] == ["[pod/a/c] c of a", "[pod/a/c] half"]
+    assert "[pod/b/c] c of b" in "\n".join(told)
+
+
+@pytest.mark.parametrize(
+    ("selection", "annotations", "container"),
+    [
+        (Selection(), {}, "c"),
+        (Selection(container="d"), {}, "d"),
+        (Selection(), {"kubectl.kubernetes.io/default-container": "d"}, "d"),
+        (Selection(), {"kubectl.kubernetes.io/default-container": "gone"}, "c"),
+    ],
+)
+def test_container_of_a_pod(capsysbinary, selection, annotations, container):
+    told = printed(capsysbinary, [there("a", "c", "d", annotations=annotations)], selection)
+    assert told.startswith(f"{container} of a")
+
+
+def test_more_logs_than_may_be_followed_is_wrong_use(capsysbinary):
+    pods = [there(str(number)) for number in range(6)]
+    with pytest.raises(typer.Exit) as ended:
+        printed(capsysbinary, pods, Selection(all_pods=True), follow=True)
+    assert ended.value.exit_code == 2
+    assert b"--max-log-requests 6" in capsysbinary.readouterr().err
+
+
+def test_pod_that_the_job_has_not_is_said(capsysbinary):
+    with pytest.raises(ApiError, match="the job has no pod z; it has a, b"):
+        printed(capsysbinary, [there("a"), there("b")], Selection(pod="z"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["logs", "train"], "must be KIND/NAME"),
+        (["logs", "job/train", "-n", "ns", "--since", "x"], "--since: 'x' is no duration"),
+        (["logs", "job/train", "-n", "ns", "--since", "10ms"], "must be at least 1s"),
+        (["logs", "job/train", "-n", "ns", "-f", "-p"], "--previous: what has ended is not followed"),
+        (["pods", "job/train", "-n", "ns", "--worker", "east"], "--worker east: must be CLUSTER=CONTEXT"),
+    ],
+)
+def test_wrong_use_is_said(arguments, problem):
+    done = CliRunner().invoke(app, arguments)
+    assert (done.exit_code, problem in done.output) == (2, True), done.output
+
+
+def test_structured_output_says_where_each_object_is(capsys):
+    follow_commands._tell_pods([("east", there("a").pod)], ListFormat.JSON)
+    assert '"fedhub.dev/cluster": "east"' in capsys.readouterr().out
+
+
+def test_names_can_be_used_again(capsys):
+    follow_commands._tell_pods([("east", there("a").pod)], ListFormat.NAME)
+    assert capsys.readouterr().out == "pod/a\n"
