@@ -261,6 +261,10 @@ class JobKind:
         """Wants no quota for now, yet keeps its Workload."""
         return False
 
+    def annotated(self, job: Document) -> Document:
+        """The job with what we note on it of objects beside it."""
+        return job
+
     def workload_active(self, job: Document) -> bool | None:
         """What the Workload's ``spec.active`` shall be; None leaves it to its user."""
         return None

@@ -146,6 +146,11 @@ def clear_remains(run: JobPass) -> bool:
     return False
 
 
+def note_companions(run: JobPass) -> bool:
+    run.patch_job(run.view.kind.annotated(run.job))
+    return False
+
+
 def own_conditions(run: JobPass) -> bool:
     """Conditions and activation that the kind itself dictates."""
     workload, kind = run.workload, run.view.kind
@@ -261,6 +266,7 @@ STEPS: tuple[Step, ...] = (
     not_ours,
     job_lifecycle_child.follow_ancestor,
     clear_remains,
+    note_companions,
     job_lifecycle_workload.ensure_one,
     own_conditions,
     workload_finished,

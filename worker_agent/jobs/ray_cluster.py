@@ -1,8 +1,10 @@
 """ray.io/v1 RayCluster: a head and groups of workers (spec/jobs 9.6); RayJob and RayService hold one each."""
 
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
-from worker_agent.api import names
+from worker_agent.api import companions, frameworks, names
+from worker_agent.api.companions import Companion
 from worker_agent.api.document import Document, Path, at, get, put
 from worker_agent.api.job_kind import Finish, JobKind, TemplateAt, prebuilt_name, with_prebuilt
 from worker_agent.api.job_policy import JobPolicy
@@ -23,14 +25,18 @@ class RayKind(JobKind):
     topology_groups = True
 
     cluster_path: ClassVar[Path]
+    made_cluster: ClassVar[str] = ""
+    """Path of the name of the cluster that the operator made, in the status of kinds that hold one."""
     shown_cluster: ClassVar[str]
     """How messages name the cluster's specification."""
 
     def templates(self, job: Document) -> list[TemplateAt]:
         groups = at(job, (*self.cluster_path, "workerGroupSpecs"), [])
+        live = _sizes(cluster) if (cluster := self._autoscaled(job)) is not None else {}
         workers = [
-            self._template(group["groupName"], ("workerGroupSpecs", place), worker_count(group))
+            self._template(name, ("workerGroupSpecs", place), live.get(name, worker_count(group)))
             for place, group in enumerate(groups)
+            for name in (group["groupName"],)
         ]
         return [self._template("head", ("headGroupSpec",), 1), *workers]
 
@@ -38,6 +44,31 @@ class RayKind(JobKind):
         shown = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in group)
         field = f"{self.shown_cluster}{shown}.template.metadata.annotations"
         return TemplateAt(name, (*self.cluster_path, *group, "template"), count, annotations_field=field)
+
+    def companions(self, job: Document) -> Sequence[Companion]:
+        """The cluster that Ray's autoscaler changes, where its sizes are not told by the job itself."""
+        name = get(job, self.made_cluster, "") if self.made_cluster and _is_autoscaled(job, self.cluster_path) else ""
+        return (Companion(RAY_CLUSTERS, job["metadata"].get("namespace", ""), name),) if name else ()
+
+    def _autoscaled(self, job: Document) -> Document | None:
+        """That cluster, while the job runs by a Workload of its own: one that a hub sent has the sizes it was given."""
+        cluster = companions.of(job, RAY_CLUSTERS.kind)
+        if cluster is None or self.is_suspended(job) or at(cluster, ("metadata", "deletionTimestamp")):
+            return None
+        marks = (at(job, ("metadata", where, names.PREBUILT_WORKLOAD)) for where in ("annotations", "labels"))
+        owner = frameworks.controller_of(cluster) or {}
+        ours = owner.get("uid") == job["metadata"].get("uid") and not any(marks)
+        return cluster if ours else None
+
+    def annotated(self, job: Document) -> Document:
+        """The cluster's generation names the slice of its present size."""
+        cluster = self._autoscaled(job)
+        if cluster is None:
+            return job
+        path = ("metadata", "annotations", names.RAY_CLUSTER_GENERATION_ANNOTATION)
+        generation = str(get(cluster, "metadata.generation", 0))
+        document: Document = put(job, path, generation) if at(job, path) != generation else job
+        return document
 
     def pod_template(self, job: Document, spot: TemplateAt) -> Document:
         """The head as Ray makes it: with an autoscaler's container, and large enough to clean Redis up."""
@@ -86,6 +117,11 @@ class RayCluster(RayKind):
         groups = {group["groupName"]: group for group in at(local, GROUPS, [])}
         resized = [_like(group, groups.get(group["groupName"], group)) for group in at(remote, GROUPS, [])]
         return with_prebuilt(put(remote, GROUPS, resized), workload, policy)
+
+
+def _is_autoscaled(job: Document, cluster_path: Path) -> bool:
+    elastic = at(job, ("metadata", "annotations", names.ELASTIC_JOB_ANNOTATION)) == "true"
+    return elastic and bool(at(job, (*cluster_path, "enableInTreeAutoscaling"), False))
 
 
 def _sizes(cluster: Document) -> dict[str, int]:

@@ -5,7 +5,7 @@ from typing import Final
 from worker_agent.api.document import Document, at, get
 from worker_agent.api.job_kind import Finish, TemplateAt
 from worker_agent.api.job_policy import JobPolicy
-from worker_agent.api.resource_type import RAY_JOBS
+from worker_agent.api.resource_type import RAY_CLUSTERS, RAY_JOBS
 from worker_agent.jobs.container_requests import with_container
 from worker_agent.jobs.ray_cluster import RayKind, size_suffix
 
@@ -21,6 +21,8 @@ class RayJob(RayKind):
     resource = RAY_JOBS
     cluster_path = ("spec", "rayClusterSpec")
     shown_cluster = "spec.rayClusterSpec"
+    companion_resources = (RAY_CLUSTERS,)
+    made_cluster = "status.rayClusterName"
     gates_elastic_pods = False
     pod_counts = ("rayClusterStatus", "jobDeploymentStatus")
 

@@ -5,7 +5,7 @@ from typing import Final
 from worker_agent.api.document import Document, at, get, put
 from worker_agent.api.job_kind import Finish
 from worker_agent.api.job_policy import JobPolicy
-from worker_agent.api.resource_type import RAY_SERVICES
+from worker_agent.api.resource_type import RAY_CLUSTERS, RAY_SERVICES
 from worker_agent.engine.workload_status import is_true
 from worker_agent.jobs.ray_cluster import RayKind, size_suffix, tolerates_head_failure
 
@@ -18,6 +18,8 @@ class RayService(RayKind):
     suspend_path = "spec.rayClusterConfig.suspend"
     cluster_path = ("spec", "rayClusterConfig")
     shown_cluster = "spec.rayClusterSpec"
+    companion_resources = (RAY_CLUSTERS,)
+    made_cluster = "status.activeServiceStatus.rayClusterName"
     forwards_changes = True
     pod_counts = ("conditions", "numServeEndpoints")
 

@@ -20,6 +20,8 @@ def default_job(kind: JobKind, job: Document, around: JobSurroundings) -> Docume
     if should_be_suspended(job, around):
         job = job if kind.is_suspended(job) else kind.suspend(job)
         job = _with_amounts_written(kind, _gate_elastic_pods(kind, job, around))
+    elif _is_elastic_child(kind, job, around):
+        job = _gate_elastic_pods(kind, job, around)
     return kind.own_defaults(_default_manager(kind, job, around), around.policy)
 
 
@@ -37,6 +39,13 @@ def should_be_suspended(job: Document, around: JobSurroundings) -> bool:
     if ancestry.managed is not None:
         return False
     return bool(queue_name(job)) or (policy.manage_without_queue_name and around.managed_namespace)
+
+
+def _is_elastic_child(kind: JobKind, job: Document, around: JobSurroundings) -> bool:
+    """Made for a queued elastic job, and it grows with that one: its pods wait for the slice of their owner."""
+    if not kind.is_elastic(job, around.policy) or job["metadata"].get("deletionTimestamp"):
+        return False
+    return job_ancestors.search(job, around.lookup, around.policy).managed is not None
 
 
 def owner_is_manageable(job: Document, around: JobSurroundings) -> bool:

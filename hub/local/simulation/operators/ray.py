@@ -16,8 +16,9 @@ from hub.local.simulation.operators.plan import (
     with_conditions,
 )
 from hub.local.simulation.pod_life import DEFAULT_RUN_SECONDS, RUN_SECONDS
-from worker_agent.api.document import Document, at, get
-from worker_agent.api.resource_type import JOBS, PODS, RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES
+from worker_agent.api.document import Document, at, get, put
+from worker_agent.api.names import WANTED_WORKERS_ANNOTATION
+from worker_agent.api.resource_type import JOBS, PODS, RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, ResourceType
 from worker_agent.api.timestamps import parse, rfc3339
 from worker_agent.jobs.ray_cluster import worker_count
 from worker_agent.jobs.ray_job import SUBMITTER_TEMPLATE, RayJob
@@ -25,6 +26,7 @@ from worker_agent.jobs.ray_job import SUBMITTER_TEMPLATE, RayJob
 CLUSTER_LABEL: Final = "ray.io/cluster"
 GROUP_LABEL: Final = "ray.io/group"
 TYPE_LABEL: Final = "ray.io/node-type"
+UNLIMITED: Final = 2**31 - 1
 
 
 def decide_cluster(cluster: Document, children: Children, now: datetime) -> Plan:
@@ -42,8 +44,32 @@ def decide_cluster(cluster: Document, children: Children, now: datetime) -> Plan
         "readyWorkerReplicas": sum(map(is_ready, workers)),
         "conditions": with_conditions(cluster, {"RayClusterSuspended": (False, "Running", "")}, now),
     }
-    told["state"] = "ready" if ready else ""
-    return Plan(create=missing, delete=extra, status=_told(told))
+    # Once ready, it says so whatever is added later.
+    told["state"] = "ready" if ready or get(cluster, "status.state") == "ready" else ""
+    return Plan(create=missing, delete=extra, change=_autoscaling(cluster), status=_told(told))
+
+
+def _autoscaling(cluster: Document) -> list[tuple[ResourceType, Document, Document]]:
+    """What Ray's autoscaler in the head changes: each group as large as its work could use, within its limits."""
+    wanted = at(cluster, ("metadata", "annotations", WANTED_WORKERS_ANNOTATION), "")
+    may = get(cluster, "spec.enableInTreeAutoscaling", False) and get(cluster, "status.state") == "ready"
+    if not may or not str(wanted).isdigit():
+        return []
+    groups = [_scaled(group, int(wanted)) for group in get(cluster, "spec.workerGroupSpecs", [])]
+    after: Document = put(cluster, ("spec", "workerGroupSpecs"), groups)
+    return [] if after == cluster else [(RAY_CLUSTERS, cluster, after)]
+
+
+def _scaled(group: Document, wanted: int) -> Document:
+    least, most = get(group, "minReplicas", 0), get(group, "maxReplicas", UNLIMITED)
+    return {**group, "replicas": max(least, min(wanted, most))}
+
+
+def _inherited(owner: Document) -> dict[str, dict[str, str]]:
+    """The cluster of a job or a service has its labels and annotations."""
+    metadata = owner["metadata"]
+    found = {part: dict(metadata.get(part) or {}) for part in ("labels", "annotations")}
+    return {part: value for part, value in found.items() if value}
 
 
 def _cluster_pods(cluster: Document) -> dict[str, Document]:
@@ -78,7 +104,7 @@ def _running(job: Document, clusters: Sequence[Document], jobs: Sequence[Documen
     status = dict(job.get("status") or {})
     cluster = next((each for each in clusters if each["metadata"]["name"] == name), None)
     if cluster is None:
-        made = child(job, RAY_CLUSTERS, name, spec=get(job, "spec.rayClusterSpec", {}))
+        made = child(job, RAY_CLUSTERS, name, **_inherited(job), spec=get(job, "spec.rayClusterSpec", {}))
         told = {"jobDeploymentStatus": "Initializing", "rayClusterName": name, "startTime": rfc3339(now)}
         return Plan(create=[(RAY_CLUSTERS, made)], status=_told(status | told))
     status["rayClusterStatus"] = cluster.get("status") or {}
@@ -133,7 +159,9 @@ def decide_service(service: Document, children: Children, now: datetime) -> Plan
         gone = settled({}, clusters, RAY_CLUSTERS)[1]
         return Plan(delete=gone, status={"conditions": with_conditions(service, told, now)})
     spec = {**get(service, "spec.rayClusterConfig", {}), "suspend": False}
-    missing, extra = settled({name: child(service, RAY_CLUSTERS, name, spec=spec)}, clusters, RAY_CLUSTERS)
+    missing, extra = settled(
+        {name: child(service, RAY_CLUSTERS, name, **_inherited(service), spec=spec)}, clusters, RAY_CLUSTERS
+    )
     ready = any(get(each, "status.state") == "ready" for each in clusters)
     told = {"Ready": (ready, "NonZeroServeEndpoints" if ready else "Initializing", "")}
     active = {"rayClusterName": name, "rayClusterStatus": clusters[0].get("status") or {}} if clusters else {}
