@@ -127,7 +127,7 @@ def _controller(name: str, module: str, cluster: Cluster, where: Layout, more: M
     argv = ["-m", module, "run", "--config", str(path), "--kubeconfig", str(where.cluster_kubeconfig(cluster.name))]
 
     async def ready() -> bool:
-        return await _answers(health, "/readyz")
+        return await answers(health, "/readyz")
 
     return Program(name, argv, ready)
 
@@ -161,7 +161,7 @@ async def _listens(port: int) -> bool:
     return True
 
 
-async def _answers(port: int, path: str) -> bool:
+async def answers(port: int, path: str) -> bool:
     """True when a plain HTTP GET is answered with 200."""
     try:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)

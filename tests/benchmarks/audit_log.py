@@ -1,13 +1,32 @@
-"""Writes from the audit log of a real API server: who made how many of what."""
+"""Writes from the audit log of a real API server: who made how many of what, and of which object."""
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 SYSTEM_NAMESPACES = ("kube-system", "kube-public", "kube-node-lease")
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One answered write request; ``who`` is the program, by its user agent; ``what`` is ``jobs`` or ``jobs/status``.
+
+    ``name`` is empty where the server chose it.
+    """
+
+    who: str
+    verb: str
+    what: str
+    namespace: str
+    name: str
+    code: int
+
+    @property
+    def is_event(self) -> bool:
+        return self.what.startswith("events")
 
 
 @dataclass
@@ -18,16 +37,11 @@ class Writes:
     refused: Counter[tuple[str, int]] = field(default_factory=Counter)
     """Requests with an answer from 400 on, by who and status code: conflicts, objects that were there, throttling."""
 
-    def add(self, event: dict[str, Any]) -> None:
-        if event.get("stage") != "ResponseComplete":
-            return
-        agent, reference = who(event.get("userAgent", "")), event.get("objectRef") or {}
-        code = (event.get("responseStatus") or {}).get("code", 200)
-        if code >= 400:
-            self.refused[agent, code] += 1
-        elif reference.get("namespace") not in SYSTEM_NAMESPACES:
-            place = (reference.get("resource", ""), reference.get("subresource", ""))
-            self.made[agent, "/".join(part for part in place if part)] += 1
+    def add(self, write: Write) -> None:
+        if write.code >= 400:
+            self.refused[write.who, write.code] += 1
+        elif write.namespace not in SYSTEM_NAMESPACES:
+            self.made[write.who, write.what] += 1
 
 
 def who(user_agent: str) -> str:
@@ -42,15 +56,42 @@ def who(user_agent: str) -> str:
 
 
 def read(path: Path, start: int = 0) -> Writes:
-    """The writes logged from byte ``start`` on."""
+    """The writes logged from byte ``start`` on, counted."""
+    return counted(each(path, start))
+
+
+def counted(found: Iterable[Write]) -> Writes:
+    writes = Writes()
+    for write in found:
+        writes.add(write)
+    return writes
+
+
+def each(path: Path, start: int = 0, end: int | None = None) -> Iterator[Write]:
+    """The writes logged from byte ``start`` on, up to byte ``end``, in the order of their answers."""
     with path.open("rb") as log:
         log.seek(start)
-        return counted(log)
+        lines = log if end is None else log.read(end - start).splitlines(keepends=True)
+        yield from parsed(lines)
 
 
-def counted(lines: Iterable[bytes]) -> Writes:
-    writes = Writes()
+def parsed(lines: Iterable[bytes]) -> Iterator[Write]:
+    """One for each answered request; the last line may be half written."""
     for line in lines:
-        if line.endswith(b"\n"):  # the last one may be half written
-            writes.add(json.loads(line))
-    return writes
+        if line.endswith(b"\n"):
+            event = json.loads(line)
+            if event.get("stage") == "ResponseComplete":
+                yield _write(event)
+
+
+def _write(event: dict[str, Any]) -> Write:
+    reference = event.get("objectRef") or {}
+    place = (reference.get("resource", ""), reference.get("subresource", ""))
+    return Write(
+        who=who(event.get("userAgent", "")),
+        verb=event.get("verb", ""),
+        what="/".join(part for part in place if part),
+        namespace=reference.get("namespace", ""),
+        name=reference.get("name", ""),
+        code=(event.get("responseStatus") or {}).get("code", 200),
+    )

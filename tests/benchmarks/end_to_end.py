@@ -21,95 +21,23 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import psutil
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from hub.local import spec
 from hub.local.federation import Federation, connect
 from hub.local.layout import Layout
-from hub.local.real import components
-from hub.local.real.files import Files
 from tests import cluster_choice
-from tests.benchmarks import audit_log
-from worker_agent.api.document import Document
-from worker_agent.api.resource_type import JOBS
-from worker_agent.kube.client import Client
-from worker_agent.kube.informer import Event, Informer, document
+from tests.benchmarks import audit_log, federation_usage
+from tests.benchmarks.federation_load import Load, watching
+from tests.benchmarks.federation_writes import AuditLogs
 from worker_agent.kube.transport import Request
 
-NAMESPACE = "training"
 WRITE = re.compile(r'^apiserver_writes_total\{user_agent="([^"]*)".*?,resource="([^"]*)".*\} (\d+)$', re.MULTILINE)
-
-
-def job(number: int, seconds: float) -> Document:
-    container = {
-        "name": "c",
-        "image": "registry.example/job:1",
-        "resources": {"requests": {"cpu": "1", "memory": "1Gi"}},
-    }
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {
-            "name": f"bench-{number:05d}",
-            "namespace": NAMESPACE,
-            "labels": {"kueue.x-k8s.io/queue-name": "research"},
-        },
-        "spec": {
-            "parallelism": 1,
-            "completions": 1,
-            "template": {
-                "metadata": {"annotations": {"fedhub.dev/run-seconds": str(seconds)}},
-                "spec": {"restartPolicy": "Never", "containers": [container]},
-            },
-        },
-    }
-
-
-@dataclass
-class Watcher:
-    """When each job was first seen running and finished, on this process's monotonic clock."""
-
-    total: int
-    running: dict[str, float] = field(default_factory=dict)
-    finished: dict[str, float] = field(default_factory=dict)
-    failed: set[str] = field(default_factory=set)
-    done: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def on_job(self, event: Event[Document]) -> None:
-        if event.new is None:
-            return
-        name, status, now = event.key.name, event.new.get("status", {}), time.monotonic()
-        if status.get("active") or status.get("startTime"):
-            self.running.setdefault(name, now)
-        for condition in status.get("conditions", []):
-            if condition["status"] == "True" and condition["type"] in ("Complete", "Failed"):
-                self.finished.setdefault(name, now)
-                if condition["type"] == "Failed":
-                    self.failed.add(name)
-        if len(self.finished) == self.total:
-            self.done.set()
-
-
 Counts = dict[str, Counter[tuple[str, str]]]
 """Per cluster: write requests by (user agent, resource)."""
-
-
-class AuditLogs:
-    """The writes of real clusters since this was made, by what their API servers logged."""
-
-    def __init__(self, federation: Federation) -> None:
-        folders = {cluster.name: federation.layout.cluster(cluster.name) for cluster in federation.spec.clusters}
-        self._logs = {name: Files(folder).audit_log for name, folder in folders.items()}
-        self._starts = {name: log.stat().st_size for name, log in self._logs.items()}
-
-    def read(self) -> dict[str, audit_log.Writes]:
-        return {name: audit_log.read(log, self._starts[name]) for name, log in self._logs.items()}
 
 
 async def writes(federation: Federation) -> Counts:
@@ -126,63 +54,23 @@ async def writes(federation: Federation) -> Counts:
     return found
 
 
-def usage(federation: Federation) -> dict[str, tuple[float, int]]:
-    """Per process: CPU seconds so far and peak resident bytes. Components of real clusters are told on their own."""
-    found = {}
-    for name, process in federation.running.items():
-        handle = process.handle()
-        if handle is None:
-            raise SystemExit(f"{name} ended during the run; see {process.log}")
-        found[name] = _usage(handle)
-        for child in handle.children() if federation.real else ():
-            found[f"{name.removeprefix('cluster-')} {Path(child.cmdline()[0]).name}"] = _usage(child)
-    return found
-
-
-def _usage(process: psutil.Process) -> tuple[float, int]:
-    times = process.cpu_times()
-    status = Path(f"/proc/{process.pid}/status").read_text()
-    peak = re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE)
-    return times.user + times.system, int(peak[1]) * 1024 if peak else process.memory_info().rss
-
-
-async def submit(client: Client, arguments: argparse.Namespace) -> dict[str, float]:
-    """Creates every job; the time each create was sent."""
-    sent: dict[str, float] = {}
-    slots = asyncio.Semaphore(32)
-
-    async def create(number: int) -> None:
-        if arguments.rate:
-            await asyncio.sleep(number / arguments.rate)
-        async with slots:
-            sent[f"bench-{number:05d}"] = time.monotonic()
-            await client.create(JOBS, job(number, arguments.seconds), NAMESPACE)
-
-    await asyncio.gather(*(create(number) for number in range(arguments.jobs)))
-    return sent
-
-
 async def run(federation: Federation, arguments: argparse.Namespace) -> dict[str, Any]:
     await federation.up(lambda text: print(text, file=sys.stderr))
-    watcher = Watcher(arguments.jobs)
-    async with connect(federation.layout, federation.spec.clusters[0].name) as client:
-        informer = Informer(client, JOBS, document, namespace=NAMESPACE)
-        informer.add_handler(watcher.on_job)
-        watching = asyncio.create_task(informer.run())
-        await informer.synced.wait()
+    load = Load(arguments.jobs, rate=arguments.rate, seconds=arguments.seconds)
+    async with watching(federation) as seen:
         logs = AuditLogs(federation) if federation.real else None
-        writes_before, usage_before = await writes(federation), usage(federation)
+        writes_before, usage_before = await writes(federation), federation_usage.read(federation)
         start = time.monotonic()
-        sent = await submit(client, arguments)
+        sent = await load.submit(seen.clients[federation.spec.clusters[0].name])
         submitted = time.monotonic() - start
         async with asyncio.timeout(arguments.timeout):
-            await watcher.done.wait()
+            await seen.news.until(lambda: len(seen.manager.finished) == arguments.jobs)
         elapsed = time.monotonic() - start
-        await settled(federation)
-        writes_after, usage_after = await writes(federation), usage(federation)
+        async with asyncio.timeout(arguments.timeout):
+            await seen.workers_empty()  # clean-up writes are counted too
+        writes_after, usage_after = await writes(federation), federation_usage.read(federation)
         logged = logs.read() if logs else {}
-        watching.cancel()
-        await asyncio.gather(watching, return_exceptions=True)
+    watcher, spent = seen.manager, federation_usage.spent(usage_before, usage_after)
     waits = sorted(watcher.running[name] - sent[name] for name in sent)
     return {
         "jobs": arguments.jobs,
@@ -200,31 +88,15 @@ async def run(federation: Federation, arguments: argparse.Namespace) -> dict[str
         },
         "writes_per_job_of_each": {cluster: per_job(found.made, arguments.jobs) for cluster, found in logged.items()},
         "refused_per_job": {cluster: per_job(found.refused, arguments.jobs) for cluster, found in logged.items()},
-        "api_server_cpu_seconds_per_job": _api_servers(federation, usage_before, usage_after, arguments.jobs),
+        "api_server_cpu_seconds_per_job": _api_servers(federation, spent, arguments.jobs),
         "processes": {
             name: {
-                "cpu_seconds": round(usage_after[name][0] - usage_before[name][0], 2),
-                "peak_mebibytes": round(usage_after[name][1] / 2**20),
+                "cpu_seconds": round(spent[name], 2),
+                "peak_mebibytes": round(used.peak_bytes / 2**20),
             }
-            for name in usage_after
+            for name, used in usage_after.items()
         },
     }
-
-
-async def settled(federation: Federation) -> None:
-    """Waits until no remote copies are left, so that clean-up writes are counted too."""
-    for worker in federation.spec.workers:
-        async with connect(federation.layout, worker.name) as client:
-            gone = asyncio.Event()
-            copies: Informer[Document] = Informer(client, JOBS, document, namespace=NAMESPACE)
-            copies.add_handler(lambda _, copies=copies, gone=gone: gone.set() if not list(copies.values()) else None)
-            watching = asyncio.create_task(copies.run())
-            await copies.synced.wait()
-            async with asyncio.timeout(60):
-                if list(copies.values()):
-                    await gone.wait()
-            watching.cancel()
-            await asyncio.gather(watching, return_exceptions=True)
 
 
 def _made(
@@ -236,16 +108,10 @@ def _made(
         yield cluster, counts - before[cluster]
 
 
-def _api_servers(
-    federation: Federation, before: dict[str, tuple[float, int]], after: dict[str, tuple[float, int]], jobs: int
-) -> dict[str, float]:
-    """By cluster, and all together. The embedded server shares its process with the simulated nodes."""
-    names = {
-        cluster.name: f"{cluster.name} {components.API_SERVER}" if federation.real else f"cluster-{cluster.name}"
-        for cluster in federation.spec.clusters
-    }
-    spent = {cluster: (after[name][0] - before[name][0]) / jobs for cluster, name in names.items()}
-    return {cluster: round(seconds, 4) for cluster, seconds in (spent | {"all": sum(spent.values())}).items()}
+def _api_servers(federation: Federation, spent: dict[str, float], jobs: int) -> dict[str, float]:
+    """CPU seconds for each job, by cluster, and all together."""
+    found = {cluster: spent[name] / jobs for cluster, name in federation_usage.api_servers(federation).items()}
+    return {cluster: round(seconds, 4) for cluster, seconds in (found | {"all": sum(found.values())}).items()}
 
 
 def per_job(counts: Counter[Any], jobs: int) -> dict[str, float]:

@@ -1,0 +1,80 @@
+"""Real or embedded clusters that stay, and contenders that dispatch over them one after the other."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hub.local import processes, programs
+from hub.local.federation import Federation, connect
+from hub.local.layout import Layout
+from hub.local.spec import FederationSpec
+from tests.benchmarks import equal_workers
+from tests.benchmarks.dispatch_run import Contender
+from tests.realcluster import kueue
+from tests.realcluster.kueue import Kueue
+from worker_agent.api import names
+
+OURS = frozenset({"fedhub-hub", "fedhub", "fedhub-agent"})
+"""User agents: the hub on the manager, the hub at workers, the agents."""
+CAPACITY_AWARE = Contender("capacity-aware", "", OURS)
+ALL_AT_ONCE = Contender("AllAtOnce", names.DISPATCHER_ALL_AT_ONCE, OURS)
+INCREMENTAL = Contender("Incremental", names.DISPATCHER_INCREMENTAL, OURS)
+PEER = Contender("Kueue 0.17.0", None, frozenset({kueue.USER_AGENT}))
+CONTENDERS = (CAPACITY_AWARE, ALL_AT_ONCE, INCREMENTAL)
+
+Say = Callable[[str], None]
+
+
+class Rig:
+    """``start``, then ``use`` a contender for each run, ``stop`` at the end. The peer is last: definitions change."""
+
+    def __init__(self, folder: Path, workers: int, room_for_jobs: int, real: bool) -> None:
+        manifests = folder / "manifests"
+        found: FederationSpec = equal_workers.write(manifests, workers, room_for_jobs)
+        self.federation = Federation(found, manifests, Layout(folder / "state"), real=real, audit=real)
+
+    async def start(self, say: Say) -> None:
+        """The clusters with our hub, set to its default, and our agents."""
+        await self.federation.up(say)
+
+    def stop(self) -> None:
+        self.federation.down()
+
+    async def use(self, contender: Contender, peer: Kueue | None, say: Say) -> None:
+        """The contender's programs, started anew, in place of those that dispatched before."""
+        say(f"{contender.name} takes over")
+        self._stop_controllers()
+        if contender.is_peer:
+            assert peer is not None, "the peer is built before it is used"
+            await self._install_peer(peer)
+        else:
+            self._configure(contender)
+        started = [name for name in self.federation.programs if not name.startswith(f"{programs.CLUSTER}-")]
+        for name in started:
+            self.federation.restart(name)
+        for name in started:
+            await self.federation.ready(name)
+
+    def _stop_controllers(self) -> None:
+        running = self.federation.running
+        stopped = [name for name in running if not name.startswith(f"{programs.CLUSTER}-")]
+        processes.stop([running.pop(name) for name in stopped])
+
+    def _configure(self, contender: Contender) -> None:
+        path = self.federation.layout.configuration(programs.HUB)
+        settings: dict[str, Any] = yaml.safe_load(path.read_text())
+        settings.pop("multiKueue", None)
+        if contender.dispatcher:
+            settings["multiKueue"] = {"dispatcherName": contender.dispatcher}
+        path.write_text(yaml.safe_dump(settings, sort_keys=False))
+
+    async def _install_peer(self, peer: Kueue) -> None:
+        spec, layout = self.federation.spec, self.federation.layout
+        assert spec.manager is not None
+        roles = {programs.HUB: spec.manager} | {f"{programs.AGENT}-{worker.name}": worker for worker in spec.workers}
+        for name, cluster in roles.items():
+            async with connect(layout, cluster.name) as client:
+                await kueue.install(peer, client)
+            self.federation.programs[name] = kueue.program(peer, name, cluster, layout, {})
