@@ -5,11 +5,11 @@
     python -m tests.benchmarks.dispatch --embedded --workers 3,10,20 [--jobs 300]
 
 On real control planes (built the first time) with audit logs: equal one-pod Jobs are created at once, run on
-simulated nodes, are ended, deleted, and nothing is left. Writes are counted from the audit logs, those of hub and agents only; CPU
-seconds are the operating system's. ``--peer`` builds real Kueue 0.17.0 from the Go module proxy and runs it on the same
-control planes after ours, its clients limited as shipped, and prints the ratios: its rate does not depend on the number
-of Jobs, so that 60 tell it. ``--embedded`` takes embedded API servers in place of real ones and compares the rate of
-many workers with that of few; the CPU share of idle agents is measured before the load.
+simulated nodes, are ended, deleted, and nothing is left. Writes are counted from the audit logs, those of hub and
+agents only; CPU seconds are the operating system's. ``--peer`` builds real Kueue 0.17.0 from the Go module proxy and
+runs it on the same control planes after ours, its clients limited as shipped, and prints the ratios: its rate does not
+depend on the number of Jobs, so that 60 tell it. ``--embedded`` takes embedded API servers in place of real ones and
+compares the rate of many workers with that of few; the CPU share of idle agents is measured before the load.
 
 Exit code 1 where a Job failed or a target was missed. With ``--output json`` the last line of standard output is JSON.
 """

@@ -1,4 +1,4 @@
-"""Controllers of ClusterQueue, LocalQueue and Cohort: status from the engine's view once a second, and finalizers."""
+"""Controllers of ClusterQueue, LocalQueue and Cohort: status from the engine's view, and finalizers."""
 
 from collections.abc import Callable, Sequence
 
@@ -20,6 +20,9 @@ from worker_agent.kube.informer import Event, Informer
 
 REFRESH_SECONDS = 1.0
 """A status is refreshed at most once in so long; the first change after a quiet time is told at once."""
+LONGEST_REFRESH_SECONDS = 8.0
+"""While a status changes at every refresh the time between two of them doubles, up to this: a thousand jobs that start
+one after the other need not each be told of."""
 
 VIEWS_UNTIL_KNOWN = 2
 """The engine may be publishing while a change arrives; the view after that one has it."""
@@ -47,6 +50,7 @@ class QueueControllers:
         self._clock = clock
         self._fresh_local_queues: dict[Key, int] = {}
         self._refreshed_at: dict[Key, float] = {}
+        self._pauses: dict[Key, float] = {}
         self._local_queues: Informer[LocalQueue] = known.informer(LOCAL_QUEUES)
         self._local_queues.add_index(LOCAL_QUEUE_INDEX, lambda queue: (queue.spec.cluster_queue,))
         self.cluster_queues: Controller[Key] = Controller("clusterqueue", self._cluster_queue, workers=5, clock=clock)
@@ -93,7 +97,8 @@ class QueueControllers:
 
     def _wait(self, key: Key) -> float:
         """Seconds until the status of this queue may be refreshed again."""
-        return max(0.0, self._refreshed_at.get(key, float("-inf")) + REFRESH_SECONDS - self._clock.monotonic())
+        pause = self._pauses.get(key, REFRESH_SECONDS)
+        return max(0.0, self._refreshed_at.get(key, float("-inf")) + pause - self._clock.monotonic())
 
     def _look_at_fresh_local_queues(self) -> None:
         """The first view after a change may still be of before; the second one knows it."""
@@ -107,7 +112,7 @@ class QueueControllers:
     async def _cluster_queue(self, key: Key) -> float | None:
         document = self._known.document(CLUSTER_QUEUES, key)
         if document is None:
-            self._refreshed_at.pop(key, None)
+            self._forget(key)
             return None
         picture = self._engine.view.cluster_queues.get(key.name)
         status = [] if picture is None else [queue_status.cluster_queue(picture)]
@@ -118,7 +123,7 @@ class QueueControllers:
     async def _local_queue(self, key: Key) -> float | None:
         picture = self._engine.view.local_queue(key)
         if picture is None:
-            self._refreshed_at.pop(key, None)
+            self._forget(key)
             return None
         status = [queue_status.local_queue(picture)]
         self._note_refresh(status)
@@ -130,7 +135,17 @@ class QueueControllers:
             document = self._known.document(change.resource, change.key)
             after = document and intent_effects.status_after(document, change, self._clock.now())
             if after is not document:
-                self._refreshed_at[change.key] = self._clock.monotonic()
+                self._refreshed(change.key, self._clock.monotonic())
+
+    def _refreshed(self, key: Key, instant: float) -> None:
+        pause = self._pauses.get(key, REFRESH_SECONDS)
+        busy = instant - self._refreshed_at.get(key, float("-inf")) < 2 * pause
+        self._pauses[key] = min(2 * pause, LONGEST_REFRESH_SECONDS) if busy else REFRESH_SECONDS
+        self._refreshed_at[key] = instant
+
+    def _forget(self, key: Key) -> None:
+        self._refreshed_at.pop(key, None)
+        self._pauses.pop(key, None)
 
     async def _cohort(self, key: Key) -> float | None:
         share = self._engine.view.cohort_shares.get(key.name)

@@ -16,6 +16,7 @@ from worker_agent.api.meta import Key
 from worker_agent.api.resource_type import WORKLOADS
 from worker_agent.engine import (
     intent_effects,
+    job_first_wait,
     job_lifecycle_child,
     job_lifecycle_eviction,
     job_lifecycle_start,
@@ -59,8 +60,13 @@ def decide_to_rest(view: JobView, now: datetime, rounds: int = 8, decide: Decide
     """Decide again on the outcome until nothing more is to be written, so that each object is written once.
 
     A retry ends it: its cause is a state that the API server has to reach first. Every look at a finished job says so
-    again; without a write there is nothing to tell.
+    again; without a write there is nothing to tell. That pods are not ready yet is told when they take long: until then
+    the absence of the condition says the same to everyone who reads it, and most jobs start without this write.
     """
+    return list(job_first_wait.left_unsaid(view, _to_rest(view, now, rounds, decide), now))
+
+
+def _to_rest(view: JobView, now: datetime, rounds: int, decide: Decide) -> list[Intent]:
     intents: list[Intent] = []
     for number in range(rounds):
         made = decide(view, now)

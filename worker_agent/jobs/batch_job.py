@@ -1,7 +1,7 @@
 """batch/v1 Job: partial admission, reclaimable pods, a stop in three writes (spec/jobs 9.1, spec/multikueue 10.3)."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from worker_agent.api import names, timestamps
@@ -25,6 +25,8 @@ from worker_agent.api.topology_request import parse_bool, parse_int
 from worker_agent.engine.workload_status import is_true
 
 TEMPLATE: Final = ("spec", "template")
+PASSING: Final = timedelta(seconds=5)
+"""A state that usually lasts less is not copied home before it has lasted so long."""
 INTERIM: Final = ("SuccessCriteriaMet", "FailureTarget")
 ANNOTATIONS: Final = ("metadata", "annotations")
 
@@ -122,10 +124,19 @@ class BatchJob(JobKind):
         return job if len(kept) == len(conditions) else put(job, ("status", "conditions"), kept)
 
     def status_back(self, local: Document, remote: Document, now: datetime) -> StatusBack:
-        """The copy waits while the local Job is suspended and the remote one runs: a suspended Job reports no pods."""
+        """The copy waits while the local Job is suspended and the remote one runs: a suspended Job reports no pods.
+
+        It waits a moment too for a local Job that is about to be started, and for the end that a Job which has met its
+        criteria is about to report: each saves a write of what is over by the time anybody reads it.
+        """
         suspended = self.is_suspended(local)
+        if self.finished(remote) is None and _is_about_to_end(remote, now):
+            return StatusBack(None, deferred=True)
         if not suspended or self.is_suspended(remote) or self.finished(remote) is not None:
             return super().status_back(local, remote, now)
+        started = get(remote, "status.startTime", "")
+        if started and _is_recent(started, now):
+            return StatusBack(None, deferred=True)
         if is_true(local, "Suspended"):
             return StatusBack(None, deferred=True)
         conditions = get(local, "status.conditions", [])
@@ -139,6 +150,22 @@ class BatchJob(JobKind):
             "lastTransitionTime": timestamps.rfc3339(now),
         }
         return StatusBack({**(local.get("status") or {}), "conditions": [*kept, mark]}, deferred=True)
+
+
+def _is_about_to_end(job: Document, now: datetime) -> bool:
+    """Its controller has seen the criteria met just now, and has yet to count the pods."""
+    return any(
+        condition.get("type") in INTERIM
+        and condition.get("status") == "True"
+        and _is_recent(condition["lastTransitionTime"], now)
+        for condition in get(job, "status.conditions", [])
+        if condition.get("lastTransitionTime")
+    )
+
+
+def _is_recent(time: str, now: datetime) -> bool:
+    """Of another cluster's clock, which may be a little ahead; one that is far off makes nothing wait."""
+    return abs(now - timestamps.parse(time)) < PASSING
 
 
 def pod_count(job: Document) -> int:

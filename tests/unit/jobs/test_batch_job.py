@@ -1,8 +1,10 @@
 """Facts of batch/v1 Job."""
 
+from datetime import timedelta
+
 import pytest
 
-from worker_agent.api import names
+from worker_agent.api import names, timestamps
 from worker_agent.api.document import put
 from worker_agent.api.job_kind import Finish
 from worker_agent.api.job_policy import JobPolicy
@@ -176,3 +178,19 @@ def test_finish_comes_back_at_once():
 
 def test_equal_status_is_not_written():
     assert KIND.status_back(job(status={"a": 1}), job(status={"a": 1}), NOW).status is None
+
+
+def test_status_waits_a_moment_for_a_local_job_that_is_about_to_be_started():
+    remote = job(suspend=False, status={"startTime": timestamps.rfc3339(NOW), "active": 1})
+    early = KIND.status_back(job(), remote, NOW + timedelta(seconds=1))
+    assert (early.status, early.deferred) == (None, True)
+    assert KIND.status_back(job(), remote, NOW + timedelta(seconds=6)).status is not None
+
+
+def test_an_end_that_is_about_to_be_told_is_copied_once():
+    met = {"type": "SuccessCriteriaMet", "status": "True", "lastTransitionTime": timestamps.rfc3339(NOW)}
+    local, remote = job(suspend=False), job(suspend=False, status={"conditions": [met]})
+    assert KIND.status_back(local, remote, NOW + timedelta(seconds=1)).deferred
+    assert KIND.status_back(local, remote, NOW + timedelta(seconds=6)).status == {"conditions": [met]}
+    ended = {"conditions": [met, met | {"type": "Complete"}]}
+    assert KIND.status_back(local, job(suspend=False, status=ended), NOW + timedelta(seconds=1)).status == ended
