@@ -24,6 +24,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
 from tests import cluster_choice
 from tests.benchmarks import dispatch_scale, dispatch_table
 from tests.benchmarks.dispatch_rig import CAPACITY_AWARE, CONTENDERS, PEER, Rig

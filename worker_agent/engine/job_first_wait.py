@@ -20,7 +20,7 @@ def left_unsaid(view: JobView, intents: Iterable[Intent], now: datetime) -> Iter
     """``intents`` without the word that pods are not ready yet, where nothing was said before; looks again in time."""
     known = {workload["metadata"]["name"]: workload for workload in _workloads(view)}
     for intent in intents:
-        if not _says_waiting(intent):
+        if not isinstance(intent, ApplyStatus) or not _says_waiting(intent):
             yield intent
             continue
         workload = known.get(intent.key.name)
@@ -37,8 +37,8 @@ def _workloads(view: JobView) -> Iterator[Document]:
         yield view.prebuilt
 
 
-def _says_waiting(intent: Intent) -> bool:
-    if not isinstance(intent, ApplyStatus) or intent.resource is not WORKLOADS or len(intent.conditions) != 1:
+def _says_waiting(intent: ApplyStatus) -> bool:
+    if intent.resource is not WORKLOADS or len(intent.conditions) != 1:
         return False
     (said,) = intent.conditions
     return (said.type, said.status, said.reason) == (names.PODS_READY, "False", WAIT_FOR_START) and not intent.fields

@@ -126,11 +126,12 @@ class BatchJob(JobKind):
     def status_back(self, local: Document, remote: Document, now: datetime) -> StatusBack:
         """The copy waits while the local Job is suspended and the remote one runs: a suspended Job reports no pods.
 
-        It waits a moment too for a local Job that is about to be started, and for the end that a Job which has met its
-        criteria is about to report: each saves a write of what is over by the time anybody reads it.
+        It waits a moment too for a local Job that is about to be started, for pods that are about to be ready, and for
+        the end that a Job which has met its criteria is about to report: each saves a write of what is over by the time
+        anybody reads it.
         """
         suspended = self.is_suspended(local)
-        if self.finished(remote) is None and _is_about_to_end(remote, now):
+        if self.finished(remote) is None and (_is_starting(remote, now) or _is_about_to_end(remote, now)):
             return StatusBack(None, deferred=True)
         if not suspended or self.is_suspended(remote) or self.finished(remote) is not None:
             return super().status_back(local, remote, now)
@@ -150,6 +151,15 @@ class BatchJob(JobKind):
             "lastTransitionTime": timestamps.rfc3339(now),
         }
         return StatusBack({**(local.get("status") or {}), "conditions": [*kept, mark]}, deferred=True)
+
+
+def _is_starting(job: Document, now: datetime) -> bool:
+    """Started just now, and some of its pods are not ready yet."""
+    status = job.get("status") or {}
+    if not status.get("startTime") or not status.get("active"):
+        return False
+    waiting = status.get("ready", 0) < status["active"] and not status.get("succeeded") and not status.get("failed")
+    return waiting and _is_recent(status["startTime"], now)
 
 
 def _is_about_to_end(job: Document, now: datetime) -> bool:

@@ -187,6 +187,14 @@ def test_status_waits_a_moment_for_a_local_job_that_is_about_to_be_started():
     assert KIND.status_back(job(), remote, NOW + timedelta(seconds=6)).status is not None
 
 
+def test_a_start_is_copied_once_its_pods_are_ready_or_take_long():
+    started = {"startTime": timestamps.rfc3339(NOW), "active": 2, "ready": 1}
+    local, soon = job(suspend=False), NOW + timedelta(seconds=1)
+    assert KIND.status_back(local, job(suspend=False, status=started), soon).deferred
+    assert KIND.status_back(local, job(suspend=False, status=started | {"ready": 2}), soon).status is not None
+    assert KIND.status_back(local, job(suspend=False, status=started), NOW + timedelta(seconds=6)).status == started
+
+
 def test_an_end_that_is_about_to_be_told_is_copied_once():
     met = {"type": "SuccessCriteriaMet", "status": "True", "lastTransitionTime": timestamps.rfc3339(NOW)}
     local, remote = job(suspend=False), job(suspend=False, status={"conditions": [met]})

@@ -2,13 +2,12 @@
 
 from datetime import timedelta
 
-from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api import timestamps
+from worker_agent.api.job_policy import JobPolicy
 from worker_agent.engine import job_first_wait, job_lifecycle
 from worker_agent.engine.intents import ApplyStatus, RequeueAfter
 
 from .builders import EARLIER, NOW, admitted, condition, conditions, job, of_type, view, workload
-
 
 ADMITTED = timestamps.parse(EARLIER)
 
