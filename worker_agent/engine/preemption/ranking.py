@@ -17,15 +17,29 @@ NEVER: Final = "Never"
 LOWER_PRIORITY: Final = "LowerPriority"
 LOWER_OR_NEWER: Final = "LowerOrNewerEqualPriority"
 
-Ranked = tuple[bool, int, int, str, Key, WorkloadRow]
-"""(not evicted, priority, minus the time of reservation, uid, key, row): the least is preempted first."""
+
+class Ranked(NamedTuple):
+    """Where a workload stands among the candidates of its ClusterQueue: the least is preempted first.
+
+    Known by its identity, and compared with shorter tuples to find where a part of a list begins.
+    """
+
+    running: bool
+    """Evicted ones come first."""
+    priority: int
+    newest_first: int
+    """Minus the time of reservation."""
+    uid: str
+    key: Key
+    row: WorkloadRow
+
 
 _HIGHEST: Final = 1 << 62
 
 
 def ranked(row: WorkloadRow) -> Ranked:
     """Where the row stands among the candidates of one ClusterQueue."""
-    return (not row.evicted, row.priority, -row.reserved_at, row.uid, row.key, row)
+    return Ranked(not row.evicted, row.priority, -row.reserved_at, row.uid, row.key, row)
 
 
 UsageOf = Callable[[Key], float | None]
@@ -89,7 +103,7 @@ class CandidateLists:
         rank = self._ranks.pop(row.key, None)
         if rank is None:
             return
-        for fr in rank[-1].usage:
+        for fr in rank.row.usage:
             found = self._lists.get(fr)
             if found is not None:
                 place = bisect_left(found, rank)
@@ -100,7 +114,7 @@ class CandidateLists:
         """Everyone with an assignment of this flavor to this resource. Not to be changed by the caller."""
         found = self._lists.get(fr)
         if found is None:
-            found = self._lists[fr] = sorted(rank for rank in self._ranks.values() if fr in rank[-1].usage)
+            found = self._lists[fr] = sorted(rank for rank in self._ranks.values() if fr in rank.row.usage)
         return found
 
     def any_eligible(
@@ -128,19 +142,19 @@ class CandidateLists:
             found = Eligible(_union(part.evicted for part in parts), _union(part.running for part in parts))
         if len(present) == len(self._ranks):
             return found
-        return Eligible(*([rank for rank in part if rank[-1].key in present] for part in found))
+        return Eligible(*([rank for rank in part if rank.row.key in present] for part in found))
 
 
 def _least_allowed(everyone: list[Ranked], policy: str, preemptor: WorkloadRow) -> bool:
     """Whether the first of the evicted, or of the running ones, may be preempted; all others rank behind them."""
     if not everyone:
         return False
-    if policy != LOWER_PRIORITY or everyone[0][1] < preemptor.priority:
+    if policy != LOWER_PRIORITY or everyone[0].priority < preemptor.priority:
         return True
-    if everyone[0][0]:
+    if everyone[0].running:
         return False
     split = bisect_left(everyone, (True,))
-    return split < len(everyone) and everyone[split][1] < preemptor.priority
+    return split < len(everyone) and everyone[split].priority < preemptor.priority
 
 
 def _allowed(everyone: list[Ranked], policy: str, preemptor: WorkloadRow) -> Eligible:
@@ -154,12 +168,12 @@ def _part(everyone: list[Ranked], start: int, end: int, policy: str, preemptor: 
     """The allowed ones of a slice whose members are all evicted, or all not."""
     if start == end or policy not in (LOWER_PRIORITY, LOWER_OR_NEWER):
         return everyone[start:end]
-    running = everyone[start][0]
+    running = everyone[start].running
     lower = bisect_left(everyone, (running, preemptor.priority), start, end)
     if policy == LOWER_PRIORITY:
         return everyone[start:lower]
     equal = bisect_left(everyone, (running, preemptor.priority, _HIGHEST), lower, end)
-    newer = [rank for rank in everyone[lower:equal] if preemptor.order_time < rank[-1].order_time]
+    newer = [rank for rank in everyone[lower:equal] if preemptor.order_time < rank.row.order_time]
     return everyone[start:lower] + newer
 
 

@@ -71,7 +71,7 @@ class Sequence:
                 eligible = (source.eligible for source in sources if source.kind == kind)
                 parts = [part.evicted if evicted else part.running for part in eligible]
                 for rank in _merged(parts):
-                    yield rank[-1]
+                    yield rank.row
 
     def _compared(self, sources: list[Source], own_queue: str, usage: UsageOf) -> Iterator[WorkloadRow]:
         """With usage of LocalQueues no list is in order: each part is sorted as a whole."""
@@ -79,7 +79,7 @@ class Sequence:
             for kind in (HIERARCHICAL, PRIORITY, OWN):
                 eligible = (source.eligible for source in sources if source.kind == kind)
                 ranks = (rank for part in eligible for rank in (part.evicted if evicted else part.running))
-                yield from ranking.in_order((rank[-1] for rank in ranks), own_queue, usage)
+                yield from ranking.in_order((rank.row for rank in ranks), own_queue, usage)
 
 
 def _merged(parts: list[list[Ranked]]) -> Iterable[Ranked]:
