@@ -6,50 +6,24 @@ when it is interrupted, told to end, or over ``--seconds``; the exit code is 1 o
 """
 
 import argparse
-import gc
 import json
 import logging
 import math
 import os
+import resource
 import signal
 import sys
 import time
-from collections.abc import Generator
-from concurrent.futures import ProcessPoolExecutor
+from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
-from tests.faults import history
+from tests.faults import forked, history
 from tests.faults.history import Outcome
 
-CHUNK = 5
-
-
-def attempt(seed: int) -> tuple[Outcome, float]:
-    """The outcome of one history and the CPU seconds it took; a program that ends by itself is a violation too."""
-    logging.disable(logging.CRITICAL)
-    # What is there between two histories stays: modules, schemas, templates. No collection has to look at it again.
-    gc.freeze()
-    began = time.process_time()
-    return history.attempt(seed), time.process_time() - began
-
-
-def outcomes(seeds: range, processes: int) -> Generator[tuple[Outcome, float], None, None]:
-    if processes <= 1:
-        yield from map(attempt, seeds)
-        return
-    with ProcessPoolExecutor(processes, initializer=_deaf) as pool:
-        try:
-            yield from pool.map(attempt, seeds, chunksize=CHUNK)
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _deaf() -> None:
-    """An interrupt of the terminal reaches every process: the first one tells the others when to end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+HELD = ("jobs", "workers", "faults", "faulty_requests", "restarts")
 
 
 @dataclass
@@ -60,19 +34,21 @@ class Tally:
     first: int
     began: float
     run: int = 0
-    cpu: float = 0.0
     completed: int = 0
     broken: list[int] = field(default_factory=list)
+    held: dict[str, Counter[int]] = field(default_factory=lambda: {what: Counter() for what in HELD})
 
-    def count(self, outcome: Outcome, seconds: float) -> None:
+    def count(self, outcome: Outcome) -> None:
         self.run += 1
-        self.cpu += seconds
         self.completed += outcome.completed
+        for what, counted in outcome.counts.items():
+            self.held[what][counted] += 1
         if outcome.violations:
             self.broken.append(outcome.script.seed)
             print(outcome, flush=True)
 
     def figures(self) -> dict[str, Any]:
+        cpu = _cpu_seconds()
         return {
             "histories": self.run,
             "asked": self.asked,
@@ -81,8 +57,9 @@ class Tally:
             "seeds": self.broken,
             "jobs_completed": self.completed,
             "seconds": round(time.monotonic() - self.began, 1),
-            "cpu_seconds": round(self.cpu, 1),
-            "histories_per_cpu_second": round(self.run / self.cpu, 2) if self.cpu else None,
+            "cpu_seconds": round(cpu, 1),
+            "histories_per_cpu_second": round(self.run / cpu, 2) if cpu else None,
+            **{f"{what}_per_history": _spread(counted) for what, counted in self.held.items()},
         }
 
     def tell(self) -> None:
@@ -97,6 +74,25 @@ class Tally:
         if self.broken:
             return 1
         return 0 if self.run == self.asked else 2
+
+
+def _cpu_seconds() -> float:
+    """Of this process, which has imported everything, and of all that it has forked and that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def _spread(counted: Counter[int]) -> dict[str, float]:
+    """Smallest, median and largest count, and the share of histories that had none."""
+    every = sorted(counted.elements())
+    if not every:
+        return {}
+    return {
+        "min": every[0],
+        "median": every[len(every) // 2],
+        "max": every[-1],
+        "none": round(counted[0] / len(every), 3),
+    }
 
 
 class Limit:
@@ -126,17 +122,18 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=0.0, help="end after so long; 0: when all have run")
     asked = parser.parse_args(argv)
+    logging.disable(logging.CRITICAL)
     if asked.seed is not None:
-        outcome, seconds = attempt(asked.seed)
+        outcome = history.attempt(asked.seed)
         print(outcome)
-        print(f"{len(outcome.violations)} violations; {outcome.seconds:.0f} s of virtual time, {seconds:.2f} CPU s")
+        print(f"{len(outcome.violations)} violations; {outcome.seconds:.0f} s of virtual time; {outcome.counts}")
         return 1 if outcome.violations else 0
     tally = Tally(asked.histories, asked.first, time.monotonic())
     limit = Limit(asked.seconds)
     seeds = range(asked.first, asked.first + asked.histories)
-    with closing(outcomes(seeds, asked.processes)) as found:
-        for outcome, seconds in found:
-            tally.count(outcome, seconds)
+    with closing(forked.outcomes(seeds, asked.processes)) as found:
+        for outcome in found:
+            tally.count(outcome)
             if limit.reached:
                 break
     tally.tell()

@@ -3,9 +3,10 @@
 import asyncio
 import gc
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from tests.faults import script as scripts
 from tests.faults import virtual_loop
@@ -19,10 +20,16 @@ from worker_agent.api.resource_type import JOBS, MULTIKUEUE_CONFIGS, WORKLOADS
 from worker_agent.kube.client import PatchType
 from worker_agent.kube.errors import ApiError, NotFound
 
+T = TypeVar("T")
+
 REST_SECONDS = 600.0
 """How long everything may take to come to rest once nothing fails any more: the longest backoff and then some."""
 
 POLL_SECONDS = 2.0
+
+
+COME_UP_SECONDS = 6.0
+"""Until a federation that has just been started is at rest."""
 
 
 @dataclass
@@ -34,16 +41,48 @@ class Outcome:
     seconds: float = 0.0
     """Virtual time until rest."""
     completed: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+    """What the history held: jobs, workers that ran them, faults, restarts."""
 
     def __str__(self) -> str:
         return "\n".join([str(self.script), *(f"  VIOLATION {each}" for each in self.violations)])
 
 
-def run(seed: int) -> Outcome:
+def attempt(seed: int) -> Outcome:
     """The history of ``seed``; always the same, with PYTHONHASHSEED fixed."""
-    random.seed(seed)
+    found: list[Outcome] = []
+    script = scripts.write(seed)
+
+    def keep(world: World) -> Coroutine[Any, Any, Outcome]:
+        return told(script, world)
+
     with _collected_at_its_end():
-        return virtual_loop.run(History(scripts.write(seed)).run())
+        found.append(virtual_loop.run(after_coming_up(script.calm, keep)))
+    return found[0]
+
+
+async def after_coming_up(calm: Script, then: Callable[[World], Coroutine[Any, Any, T]]) -> T:
+    """What ``then`` makes of a federation that has come up and is at rest."""
+    random.seed(0)
+    world = World(calm)
+    try:
+        for program in scripts.PROGRAMS:
+            world.start(program)
+        await asyncio.sleep(COME_UP_SECONDS)
+        world.check_alive()
+        return await then(world)
+    finally:
+        await world.close()
+
+
+async def told(script: Script, world: World) -> Outcome:
+    """As ``History.run``; a program that ends by itself is a violation, not an error of the test."""
+    try:
+        return await History(script, world).run()
+    except BaseExceptionGroup as failed:
+        return Outcome(script, [f"a program ended: {_innermost(failed)!r}"])
+    except (ConnectionError, virtual_loop.Stuck) as failed:
+        return Outcome(script, [f"a program ended: {failed!r}"])
 
 
 @contextmanager
@@ -58,46 +97,48 @@ def _collected_at_its_end() -> Iterator[None]:
         gc.collect()
 
 
-def attempt(seed: int) -> Outcome:
-    """As ``run``; a program that ends by itself is a violation, not an error of the test."""
-    try:
-        return run(seed)
-    except BaseExceptionGroup as failed:
-        return Outcome(scripts.write(seed), [f"a program ended: {_innermost(failed)!r}"])
-    except (ConnectionError, virtual_loop.Stuck) as failed:
-        return Outcome(scripts.write(seed), [f"a program ended: {failed!r}"])
-
-
 def _innermost(error: BaseException) -> BaseException:
     return _innermost(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 
 class History:
-    """One run of a script."""
+    """One run of a script on a federation that is at rest."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, world: World) -> None:
         self.script = script
-        self.world = World(script)
+        self.world = world
         self._submitted: dict[str, Document] = {}
+        self._began = world.clock.monotonic()
 
     async def run(self) -> Outcome:
         world = self.world
-        try:
-            for program in scripts.PROGRAMS:
-                world.start(program)
-            for step in self.script.steps:
-                await self._until(step.at)
-                await self._act(step)
-            await self._until(FAULTY_UNTIL)
-            await self._heal()
-            wrong = await self._rest()
-        finally:
-            await world.close()
+        world.begin(self.script)
+        for step in self.script.steps:
+            await self._until(step.at)
+            await self._act(step)
+        await self._until(FAULTY_UNTIL)
+        await self._heal()
+        wrong = await self._rest()
         done = sum(world.model.completions.values())
-        return Outcome(self.script, [*world.model.violations, *wrong], world.clock.monotonic(), done)
+        return Outcome(self.script, [*world.model.violations, *wrong], self._now, done, self._counts())
+
+    @property
+    def _now(self) -> float:
+        return self.world.clock.monotonic() - self._began
+
+    def _counts(self) -> dict[str, int]:
+        acts = [step.act for step in self.script.steps]
+        injected = sum(sum(line.faults.injected.values()) for line in self.world.lines.values())
+        return {
+            "jobs": len(self._submitted),
+            "workers": len(set().union(*self.world.model.ran.values())),
+            "faults": sum(act in scripts.FAULTS for act in acts),
+            "faulty_requests": injected,
+            "restarts": sum(act in scripts.RESTARTS for act in acts),
+        }
 
     async def _until(self, at: float) -> None:
-        await asyncio.sleep(max(0.0, at - self.world.clock.monotonic()))
+        await asyncio.sleep(max(0.0, at - self._now))
         self.world.check_alive()
 
     async def _heal(self) -> None:
@@ -135,6 +176,8 @@ class History:
             await world.kill(step.subject)
         elif step.act is Act.START:
             world.start(step.subject)
+        elif step.act is Act.STEAL:
+            await world.steal_leadership()
         elif step.act in (Act.LEAVE, Act.RETURN):
             await self._configure(set(WORKERS) - ({step.subject} if step.act is Act.LEAVE else set()))
         else:

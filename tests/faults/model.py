@@ -23,6 +23,8 @@ class Model:
     """Milli-cpu by cluster."""
     running: dict[str, set[str]] = field(default_factory=dict)
     """Clusters on which a job runs, by its name."""
+    ran: dict[str, set[str]] = field(default_factory=dict)
+    """Clusters on which it ever ran."""
     completions: Counter[str] = field(default_factory=Counter)
     violations: list[str] = field(default_factory=list)
     deleted: set[str] = field(default_factory=set)
@@ -46,6 +48,7 @@ class Model:
         holders = self.running.setdefault(name, set())
         if new is not None and origin_of(new) == ORIGIN and runs(new):
             holders.add(cluster)
+            self.ran.setdefault(name, set()).add(cluster)
         else:
             holders.discard(cluster)
         if len(holders) > 1:

@@ -7,8 +7,10 @@ from enum import StrEnum
 from typing import Any
 
 WORKERS = ("w1", "w2")
-FAULTY_UNTIL = 60.0
+FAULTY_UNTIL = 30.0
 """Seconds in which things go wrong; afterwards everything works, and the federation must come to rest."""
+LOST_AFTER = timedelta(seconds=20)
+"""``workerLostTimeout``: leases and polls follow from it, so that outages within a history can be too long."""
 
 
 class Act(StrEnum):
@@ -28,6 +30,12 @@ class Act(StrEnum):
     LEAVE = "leave"
     """The cluster leaves the configuration."""
     RETURN = "return"
+    STEAL = "steal"
+    """Somebody else takes the hub's leadership and dies."""
+
+
+FAULTS = frozenset({Act.CUT, Act.STALL, Act.KILL, Act.SPOIL_COPY, Act.SPOIL_JOB, Act.LEAVE, Act.STEAL})
+RESTARTS = frozenset({Act.KILL, Act.STEAL})
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,7 +51,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """``chances`` of faults per request while things go wrong; ``skews`` of wall clocks in seconds, by program."""
+    """``chances`` of faults per request while things go wrong; ``skews`` of wall clocks in seconds, by program.
+    ``elect``: the hub leads by election."""
 
     seed: int
     steps: tuple[Step, ...]
@@ -51,12 +60,21 @@ class Script:
     keep: bool
     chances: dict[str, float]
     skews: dict[str, float]
-    worker_lost_timeout: timedelta = timedelta(seconds=60)
+    worker_lost_timeout: timedelta = LOST_AFTER
+    elect: bool = False
 
     def __str__(self) -> str:
         told = [str(step) for step in self.steps]
         kept = "Keep" if self.keep else "Stop"
-        return "\n".join([f"seed {self.seed}: {self.dispatcher or 'capacity-aware'}, onContactLost {kept}", *told])
+        elected = ", by election" if self.elect else ""
+        chances = " ".join(f"{kind} {chance:g}" for kind, chance in self.chances.items() if chance)
+        told.insert(0, f"        per request: {chances or 'no faults'}; clocks: {self.skews}")
+        return "\n".join([f"seed {self.seed}: {self.dispatcher}, onContactLost {kept}{elected}", *told])
+
+    @property
+    def calm(self) -> "Script":
+        """The same federation before anything happens to it."""
+        return Script(-1, (), self.dispatcher, self.keep, {}, dict.fromkeys(PROGRAMS, 0.0), elect=self.elect)
 
 
 DISPATCHERS = (
@@ -73,56 +91,70 @@ def write(seed: int) -> Script:
     """The script of ``seed``."""
     dice = random.Random(seed)
     steps: list[Step] = []
-    jobs = [f"job-{number}" for number in range(dice.randint(1, 3))]
+    jobs = [f"job-{number}" for number in range(dice.randint(2, 4))]
     for name in jobs:
         shape = {
             "cpu": dice.randint(1, 4),
-            "seconds": dice.choice((0.5, 3, 20, 40)),
+            "seconds": dice.choice((0.5, 3, 8, 15)),
             "priority": dice.choice((0, 0, 100)),
         }
-        steps.append(Step(round(dice.uniform(0, 25), 3), Act.SUBMIT, name, shape))
-        steps += _ambush(dice, name, steps[-1].at) if dice.random() < 0.3 else _wishes(dice, name, steps[-1].at)
+        steps.append(Step(round(dice.uniform(0, 10), 3), Act.SUBMIT, name, shape))
+        steps += _ambush(dice, name, steps[-1].at) if dice.random() < 0.25 else _wishes(dice, name, steps[-1].at)
+    elect = dice.random() < 0.15
+    if elect:
+        steps.append(Step(round(dice.uniform(0, 15), 3), Act.STEAL, "hub"))
+    elif dice.random() < 0.85:
+        steps += _restart(dice)
     for _ in range(dice.randint(1, 3)):
         steps += _trouble(dice, jobs)
     chances = {} if dice.random() < 0.5 else _chances(dice)
     skews = {program: dice.choice((0.0, 0.0, -300.0, 90.0, 3600.0)) for program in PROGRAMS}
-    return Script(seed, tuple(sorted(steps)), dice.choice(DISPATCHERS), dice.random() < 0.5, chances, skews)
+    dispatcher, keep = dice.choice(DISPATCHERS), dice.random() < 0.5
+    return Script(seed, tuple(sorted(steps)), dispatcher, keep, chances, skews, elect=elect)
 
 
 def _wishes(dice: random.Random, job: str, since: float) -> list[Step]:
-    at = round(since + dice.choice((0.05, 0.3, 1, 5, 15)) * dice.random(), 3)
+    at = round(since + dice.choice((0.05, 0.3, 1, 4, 10)) * dice.random(), 3)
     draw = dice.random()
     if draw < 0.15:
         return [Step(at, Act.DELETE, job)]
     if draw < 0.4:
-        return [Step(at, Act.DEACTIVATE, job), Step(round(at + dice.uniform(0.1, 20), 3), Act.ACTIVATE, job)]
+        return [Step(at, Act.DEACTIVATE, job), Step(round(at + dice.uniform(0.1, 10), 3), Act.ACTIVATE, job)]
     return []
 
 
 def _ambush(dice: random.Random, job: str, since: float) -> list[Step]:
     """Contact is lost and the job evicted just when it is being started on a worker, for longer than it may be."""
     at = since + dice.uniform(0.2, 2.5)
-    until = min(FAULTY_UNTIL, at + dice.choice((5, 30, 60)))
+    until = min(FAULTY_UNTIL, at + dice.choice((2, 8, 25)))
     lines = dice.choice((("hub>w1",), ("hub>w2",), ("hub>w1", "hub>w2")))
     act = dice.choice((Act.CUT, Act.STALL))
     evicted = at + dice.uniform(-0.5, 0.8)
     broken = [Step(round(at, 3), act, line) for line in lines]
-    mended = [Step(round(until - dice.uniform(0, 4), 3), Act.HEAL, line) for line in lines]
+    mended = [Step(round(until - dice.uniform(0, 1.5), 3), Act.HEAL, line) for line in lines]
     wishes = [Step(round(evicted, 3), Act.DEACTIVATE, job), Step(round(evicted + 0.3, 3), Act.ACTIVATE, job)]
     return [*broken, *mended, *wishes]
 
 
+def _span(dice: random.Random) -> tuple[float, float]:
+    at = round(dice.uniform(0, 15), 3)
+    return at, round(min(FAULTY_UNTIL, at + dice.choice((0.2, 1.5, 5, 15))), 3)
+
+
+def _restart(dice: random.Random) -> list[Step]:
+    (at, until), program = _span(dice), dice.choice(PROGRAMS)
+    return [Step(at, Act.KILL, program), Step(until, Act.START, program)]
+
+
 def _trouble(dice: random.Random, jobs: list[str]) -> list[Step]:
-    at = round(dice.uniform(0, 35), 3)
-    until = round(min(FAULTY_UNTIL, at + dice.choice((0.2, 2, 10, 30))), 3)
+    at, until = _span(dice)
     draw = dice.random()
-    if draw < 0.4:
+    if draw < 0.5:
         act = dice.choice((Act.CUT, Act.STALL))
         line = dice.choice(LINES)
         return [Step(at, act, line), Step(until, Act.HEAL, line)]
-    if draw < 0.75:
-        program = dice.choice(PROGRAMS)
-        return [Step(at, Act.KILL, program), Step(until, Act.START, program)]
+    if draw < 0.65:
+        return _restart(dice)
     if draw < 0.9:
         act = dice.choice((Act.SPOIL_COPY, Act.SPOIL_JOB))
         return [Step(at, act, dice.choice(jobs), dice.choice(WORKERS))]

@@ -1,26 +1,34 @@
 """A small share of the histories; ``python -m tests.faults --histories 10000`` runs as many as wanted."""
 
-import logging
-
 import pytest
 
-from tests.faults import history, script
+from tests.faults import forked, history, script
 from tests.faults.model import Model
 
-HISTORIES = 40
-BATCH = 10
+HISTORIES = 80
 
 
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("first", range(0, HISTORIES, BATCH))
-def test_no_history_breaks_a_promise(first):
-    logging.disable(logging.CRITICAL)
-    try:
-        outcomes = [history.attempt(seed) for seed in range(first, first + BATCH)]
-    finally:
-        logging.disable(logging.NOTSET)
+@pytest.mark.timeout(600)
+def test_no_history_breaks_a_promise():
+    outcomes = list(forked.outcomes(range(HISTORIES), processes=2))
+    assert len(outcomes) == HISTORIES
     broken = [str(outcome) for outcome in outcomes if outcome.violations]
     assert not broken, "\n".join(broken)
+
+
+@pytest.mark.timeout(120)
+def test_a_forked_history_ends_as_one_of_its_own_process():
+    (forked_one,) = forked.outcomes([7])
+    alone = history.attempt(7)
+    assert (forked_one.violations, forked_one.counts["jobs"]) == (alone.violations, alone.counts["jobs"])
+
+
+def test_most_histories_hold_several_jobs_a_fault_and_a_restart():
+    scripts = [script.write(seed) for seed in range(200)]
+    acts = [[step.act for step in each.steps] for each in scripts]
+    assert min(each.count(script.Act.SUBMIT) for each in acts) >= 2
+    assert all(script.FAULTS & set(each) for each in acts)
+    assert sum(bool(script.RESTARTS & set(each)) for each in acts) > 0.8 * len(acts)
 
 
 def test_a_seed_always_writes_the_same_script():

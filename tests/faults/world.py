@@ -32,10 +32,10 @@ from tests.integration.federation.world import federation, job, node, queues
 from worker_agent.api import crds
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
-from worker_agent.api.resource_type import NODES
+from worker_agent.api.resource_type import LEASES, NODES
 from worker_agent.app import configuration as agent_configuration
-from worker_agent.app.agent import Agent, Surroundings
-from worker_agent.kube.client import Client
+from worker_agent.app.agent import Agent, LeadershipLost, Surroundings
+from worker_agent.kube.client import Client, PatchType
 from worker_agent.kube.clock import LoopClock
 from worker_agent.kube.faults import Fault, FaultPlan
 from worker_agent.kube.transport import Request, Transport
@@ -57,6 +57,13 @@ COMMON: dict[str, Any] = {
     "leader_election": {"leader_elect": False},
     "wait_for_pods_ready": None,
 }
+ELECTION = {
+    "lease_duration": timedelta(seconds=4),
+    "renew_deadline": timedelta(seconds=3),
+    "retry_period": timedelta(seconds=1),
+}
+RESTART_SECONDS = 0.5
+LEADERSHIP = ("coordination.k8s.io/leases", "kueue-system", "c1f6bfd2.kueue.x-k8s.io")
 
 
 class SeenServer(ApiServer):
@@ -112,8 +119,19 @@ def _send(server: ApiServer, method: str, path: str, document: Document) -> None
         next(steps)
 
 
+class SkewedClock(LoopClock):
+    """The wall clock of one program: ``skew`` seconds ahead, and it may jump."""
+
+    def __init__(self, seed: int, skew: float) -> None:
+        super().__init__(START, seed)
+        self.skew = skew
+
+    def now(self) -> datetime:
+        return super().now() + timedelta(seconds=self.skew)
+
+
 class World:
-    """One history's federation. ``quiet`` lines carry the tests' own wishes, past all faults."""
+    """One history's federation. ``clients`` carry the tests' own wishes, past all faults."""
 
     def __init__(self, script: Script) -> None:
         self.script = script
@@ -123,17 +141,24 @@ class World:
         self.servers = {name: self._server(name) for name in (MANAGER, *WORKERS)}
         self.clients = {name: Client(InProcessTransport(server), self.clock) for name, server in self.servers.items()}
         self.players = {name: JobPlayer(self.clients[name], self.clock, self._completed) for name in WORKERS}
-        chances = {Fault(kind): chance for kind, chance in script.chances.items()}
         self.lines = {
-            name: Line(
-                InProcessTransport(self.servers[name.split(">")[1]]),
-                self.clock,
-                FaultPlan(chances, longest_delay=1.5, seed=script.seed * 31 + number),
-            )
+            name: Line(InProcessTransport(self.servers[name.split(">")[1]]), self.clock, _plan(script, number))
             for number, name in enumerate(LINES)
         }
         self._programs: dict[str, asyncio.Task[None]] = {}
+        self._clocks: dict[str, SkewedClock] = {}
         self.hub: Hub | None = None
+
+    def begin(self, script: Script) -> None:
+        """From now on ``script`` holds: its chances, its clocks, its own luck. Made for one that was calm so far."""
+        self.script = script
+        random.seed(script.seed)
+        for cluster, server in self.servers.items():
+            server.core.state.entropy = random.Random(f"{cluster} {script.seed}").randbytes
+        for number, line in enumerate(self.lines.values()):
+            line.faults.use(_plan(script, number))
+        for program, clock in self._clocks.items():
+            clock.skew = script.skews.get(program, 0.0)
 
     def _server(self, cluster: str) -> SeenServer:
         template = _template(cluster, self.script.keep)
@@ -167,10 +192,17 @@ class World:
     def start(self, program: str) -> None:
         if program in self._programs:
             return
-        skew = timedelta(seconds=self.script.skews.get(program, 0.0))
-        clock = LoopClock(START + skew, self.script.seed)
+        clock = SkewedClock(self.script.seed, self.script.skews.get(program, 0.0))
+        self._clocks[program] = clock
         agent = self._hub(program, clock) if program.startswith("hub") else self._agent(program, clock)
-        self._programs[program] = asyncio.create_task(agent.run(asyncio.Event()), name=program)
+        self._programs[program] = task = asyncio.create_task(agent.run(asyncio.Event()), name=program)
+        task.add_done_callback(lambda done: self._ended(program, done))
+
+    def _ended(self, program: str, task: asyncio.Task[None]) -> None:
+        """Who has lost its leadership is started again by whatever runs it."""
+        if self._programs.get(program) is task and not task.cancelled() and has_lost_leadership(task.exception()):
+            del self._programs[program]
+            asyncio.get_running_loop().call_later(RESTART_SECONDS, self.start, program)
 
     def _agent(self, program: str, clock: LoopClock) -> Agent:
         line = self.lines[f"{program}>{program.removeprefix('agent-')}"]
@@ -188,9 +220,10 @@ class World:
         stanza = {
             "dispatcher_name": self.script.dispatcher,
             "worker_lost_timeout": self.script.worker_lost_timeout,
-            "gc_interval": timedelta(seconds=20),
+            "gc_interval": timedelta(seconds=10),
         }
-        settings = HubSettings(multi_kueue=stanza, federation={"round_timeout": timedelta(seconds=30)}, **COMMON)
+        common = {**COMMON, "leader_election": ELECTION} if self.script.elect else COMMON
+        settings = HubSettings(multi_kueue=stanza, federation={"round_timeout": timedelta(seconds=15)}, **common)
         agent_settings, federated = configuration.resolve(settings)
         surroundings = Surroundings(self.lines[f"{program}>manager"], clock, threaded=False, webhooks=False)
         agent = Agent(agent_settings, surroundings)
@@ -210,6 +243,17 @@ class World:
         outcome = (await asyncio.gather(task, return_exceptions=True))[0]
         if outcome is not None and not isinstance(outcome, asyncio.CancelledError):
             raise outcome
+
+    async def steal_leadership(self) -> None:
+        """Somebody else writes the hub's lease, and never renews it."""
+        store, namespace, name = LEADERSHIP
+        found = self.servers[MANAGER].core.state.get(store, namespace, name)
+        if found is None:
+            return
+        spec = found.document()["spec"]
+        stolen = {"holderIdentity": "thief", "leaseTransitions": spec.get("leaseTransitions", 0) + 1}
+        body = {"spec": {**stolen, "leaseDurationSeconds": 4}}
+        await self.clients[MANAGER].patch(LEASES, name, namespace, body, patch_type=PatchType.MERGE)
 
     def check_alive(self) -> None:
         for task in self._programs.values():
@@ -248,6 +292,17 @@ class World:
             if any(owner["name"] == name for owner in found["metadata"].get("ownerReferences", ())):
                 return found
         return None
+
+
+def _plan(script: Script, number: int) -> FaultPlan:
+    chances = {Fault(kind): chance for kind, chance in script.chances.items()}
+    return FaultPlan(chances, longest_delay=1.5, seed=script.seed * 31 + number)
+
+
+def has_lost_leadership(error: BaseException | None) -> bool:
+    if isinstance(error, BaseExceptionGroup):
+        return any(has_lost_leadership(each) for each in error.exceptions)
+    return isinstance(error, LeadershipLost)
 
 
 def submitted(name: str, *, cpu: int, seconds: float, priority: int) -> Document:

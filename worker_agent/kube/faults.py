@@ -66,6 +66,11 @@ class FaultyTransport:
         self._clock = clock
         self._random = random.Random(plan.seed)
 
+    def use(self, plan: FaultPlan) -> None:
+        """Go on by another plan, from its beginning."""
+        self.plan = plan
+        self._random = random.Random(plan.seed)
+
     async def request(self, request: Request) -> Response:
         if self.down:
             raise ConnectionError("injected: the server is down")
