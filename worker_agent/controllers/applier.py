@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
 from worker_agent.api.resource_type import WORKLOADS, ResourceType
@@ -256,10 +258,18 @@ class Applier:
         except NotFound:
             pass
         except Conflict:
-            if not delete.uid:
+            if not delete.uid or await self._uid(delete.resource, delete.key) == delete.uid:
                 raise
             log.debug("%s %s was made anew, it is not the one to delete", delete.resource.kind, delete.key)
         self._known.drop(delete.resource, delete.key)
+
+    async def _uid(self, resource: ResourceType, key: Key) -> str:
+        """Of the object that is there; empty when none is."""
+        try:
+            found: Document = msgspec.json.decode(await self._client.get(resource, key.name, key.namespace))
+        except NotFound:
+            return ""
+        return str(found["metadata"].get("uid", ""))
 
     async def _guarded(self, ref: Ref, call: Any) -> bytes:
         """Await a write; where the server disagrees about the object, our own memory of it goes."""

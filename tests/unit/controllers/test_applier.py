@@ -176,6 +176,20 @@ async def test_object_that_is_gone_counts_as_deleted():
     assert shop.sent[0][2]["preconditions"] == {"uid": "u"}
 
 
+async def test_a_refused_deletion_of_the_very_object_is_a_conflict_and_the_object_stays_known():
+    shop = writing(workload(), answer(409, status(409, "Conflict")), answer(200, workload()))
+    uid = workload()["metadata"]["uid"]
+    with pytest.raises(Conflict):
+        await shop.applier.apply([DeleteObject(resource=WORKLOADS, key=KEY, uid=uid)])
+    assert shop.known.document(WORKLOADS, KEY) is not None
+
+
+async def test_what_was_made_anew_is_not_the_one_to_delete():
+    shop = writing(workload(), answer(409, status(409, "Conflict")), answer(200, workload()))
+    await shop.applier.apply([DeleteObject(resource=WORKLOADS, key=KEY, uid="an earlier one's")])
+    assert [request.method for request in shop.transport.requests] == ["DELETE", "GET"]
+
+
 async def test_unchanged_job_is_not_patched():
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "ns"}, "spec": {}}
     shop = Writing(FixedObjects((JOBS, job)))
