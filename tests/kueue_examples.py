@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+import yaml
 
+from hub.local.spec import NodeGroup
 from tests.local_federation import Kubectl
 from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind
@@ -33,6 +35,7 @@ ENDING: Final = (
     "jobs/sample-paddlejob.yaml",
     "jobs/sample-jaxjob.yaml",
     "jobs/ray-job-sample.yaml",
+    "jobs/ray-job-autoscaling-sample.yaml",
     "jobs/sample-sparkapplication.yaml",
     "pods-kueue/kueue-pod.yaml",
     "pods-kueue/kueue-pod-group.yaml",
@@ -47,8 +50,41 @@ SERVING: Final = (
     "appwrapper/deployment-sample.yaml",
     "appwrapper/leaderworkerset-sample.yaml",
 )
+CONFIG_MAPS: Final = ("jobs/ray-job-code-sample.yaml", "jobs/ray-job-autoscaling-code-sample.yaml")
+"""What examples of RayJobs mount and do not bring themselves."""
+NEEDS_FOREIGN_OPERATORS: Final = {
+    "pod-based-workloads/sample-sandbox.yaml": "the agent sandbox controller makes the pod",
+    "pod-based-workloads/tekton-hello-task.yaml": "Tekton makes the pods",
+    "pod-based-workloads/tekton-sleep-task.yaml": "Tekton makes the pods",
+    "pod-based-workloads/tekton-pipeline.yaml": "Tekton makes the pods",
+    "pod-based-workloads/tekton-pipeline-run.yaml": "Tekton makes the pods",
+    "pod-based-workloads/workflow-single-queue.yaml": "Argo Workflows makes the pods",
+    "pod-based-workloads/workflow-queue-per-template.yaml": "Argo Workflows makes the pods",
+    "serving-workloads/sample-hami.yaml": "HAMi's webhook and device plugin read what it asks for",
+}
+"""Their pods are queued as plain pods are, once somebody makes them."""
+IN_TOPOLOGIES: Final = (
+    "jobs/sample-jobset-tas-required.yaml",
+    "jobs/sample-jobset-tas-sliced.yaml",
+    "jobs/sample-jobset-tas-combined.yaml",
+    "serving-workloads/sample-leaderworkerset-tas.yaml",
+)
+BY_SCHEDULE: Final = "jobs/sample-cronjob.yaml"
+SCALABLE: Final = "jobs/sample-scalable-job.yaml"
+AUTOSCALED: Final = "jobs/ray-job-autoscaling-sample.yaml"
 QUOTA: Final = {"cpu": "100", "memory": "400Gi", "nvidia.com/gpu": "16"}
 CAPACITY: Final = {"cpu": "64", "memory": "256Gi", "pods": "250", "nvidia.com/gpu": "8"}
+
+
+def topology_nodes() -> list[NodeGroup]:
+    """The cluster of the topology examples: a group per worker of its kind configuration."""
+    described = next(yaml.safe_load_all((FOLDER / "tas/kind-cluster.yaml").read_text()))
+    workers = [node for node in described["nodes"] if node["role"] == "worker"]
+    capacity = {"cpu": "12", "memory": "32Gi", "pods": "110", "nvidia.com/gpu": "2"}
+    return [
+        NodeGroup(name=f"worker{number}", count=1, capacity=capacity, labels=worker["labels"])
+        for number, worker in enumerate(workers)
+    ]
 
 
 def queues(checks: Iterable[str] = ()) -> list[Document]:

@@ -9,7 +9,9 @@ import yaml
 from hub.local.spec import FederationSpec, NodeGroup
 from tests.kueue_examples import (
     CAPACITY,
+    CONFIG_MAPS,
     ENDING,
+    FOLDER,
     PATIENCE_SECONDS,
     SERVING,
     ended_well,
@@ -28,8 +30,6 @@ pytestmark = [
 
 STAY_HERE = ("jobs/sample-sparkapplication.yaml",)
 """Kinds that no cluster but their own can run."""
-REFERRED_TO = "ray-job-code-sample"
-"""A ConfigMap that an example mounts and does not bring: the hub asks for it where the job is to run."""
 NOT_COPIED = ("deployment.apps/", "statefulset.apps/", "leaderworkerset.")
 """Kinds whose status here is that of their held pods."""
 
@@ -45,7 +45,8 @@ def federation(tmp_path_factory):
         (manifests / place / "queues.yaml").write_text(yaml.safe_dump_all(documents))
     with running(spec, folder, manifests) as made_:
         manager, worker = Kubectl(made_, "manager"), Kubectl(made_, "worker")
-        worker("create", "configmap", REFERRED_TO, "-n", "default")
+        for example in CONFIG_MAPS:  # the hub asks for them where the jobs are to run
+            worker("create", "-f", str(FOLDER / example), "-n", "default")
         manager.wait("clusterqueue/cluster-queue", "condition=Active")
         yield manager, worker
 

@@ -11,6 +11,7 @@ import yaml
 from hub.engine.remote_objects import lean
 from hub.local.spec import FederationSpec, NodeGroup
 from tests.kueue_examples import (
+    AUTOSCALED,
     CAPACITY,
     ENDING,
     FOLDER,
@@ -31,7 +32,7 @@ pytestmark = [
 ]
 
 SUSPENDED = [each for each in (*ENDING, *SERVING) if not each.startswith(("pods-kueue/", "serving-workloads/"))]
-WITH_TEMPLATES_MADE = ("jobs/ray-job-sample.yaml", "jobs/sample-sparkapplication.yaml")
+WITH_TEMPLATES_MADE = ("jobs/ray-job-sample.yaml", AUTOSCALED, "jobs/sample-sparkapplication.yaml")
 """Kinds whose start writes a template that the user left out; a stop empties it, as in Kueue, and leaves it there."""
 STEPS = ("admitted", "started", "evicted and restored", "started again", "finished or ready")
 reached = {}

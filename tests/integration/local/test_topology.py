@@ -5,10 +5,9 @@ import time
 from collections import Counter
 
 import pytest
-import yaml
 
-from hub.local.spec import FederationSpec, NodeGroup
-from tests.kueue_examples import FOLDER, needs_examples
+from hub.local.spec import FederationSpec
+from tests.kueue_examples import FOLDER, needs_examples, topology_nodes
 from tests.local_federation import Kubectl, cluster, running
 
 EXAMPLES = FOLDER / "tas"
@@ -19,20 +18,9 @@ PATIENCE_SECONDS = 120
 pytestmark = needs_examples
 
 
-def nodes() -> list[NodeGroup]:
-    """The example's own cluster: a group per worker of its kind configuration."""
-    described = next(yaml.safe_load_all((EXAMPLES / "kind-cluster.yaml").read_text()))
-    workers = [node for node in described["nodes"] if node["role"] == "worker"]
-    capacity = {"cpu": "12", "memory": "32Gi", "pods": "110", "nvidia.com/gpu": "2"}
-    return [
-        NodeGroup(name=f"worker{number}", count=1, capacity=capacity, labels=worker["labels"])
-        for number, worker in enumerate(workers)
-    ]
-
-
 @pytest.fixture(scope="module")
 def kubectl(tmp_path_factory):
-    spec = FederationSpec(workers=[cluster("single", *nodes())])
+    spec = FederationSpec(workers=[cluster("single", *topology_nodes())])
     with running(spec, tmp_path_factory.mktemp("topology")) as federation:
         yield Kubectl(federation, "single")
 

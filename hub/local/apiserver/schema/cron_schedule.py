@@ -8,7 +8,9 @@ from typing import Final
 
 MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 DAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-FIELDS: Final[tuple[tuple[int, int, dict[str, int]], ...]] = (
+Bounds = tuple[int, int, dict[str, int]]
+"""The least and the greatest value of a field, and the values that have names."""
+FIELDS: Final[tuple[Bounds, ...]] = (
     (0, 59, {}),
     (0, 23, {}),
     (1, 31, {}),
@@ -34,9 +36,7 @@ def check(schedule: str) -> None:
     if len(fields) != len(FIELDS):
         raise ScheduleError(f"expected exactly 5 fields, found {len(fields)}: [{' '.join(fields)}]")
     for text, bounds in zip(fields, FIELDS, strict=True):
-        for part in text.split(","):
-            if part:
-                _check_range(part, bounds)
+        values(text, bounds)
 
 
 def _check_descriptor(text: str) -> None:
@@ -50,7 +50,12 @@ def _check_descriptor(text: str) -> None:
     raise ScheduleError(f"unrecognized descriptor: {text}")
 
 
-def _check_range(part: str, bounds: tuple[int, int, dict[str, int]]) -> None:
+def values(text: str, bounds: Bounds) -> frozenset[int]:
+    """The values that one field allows. Raises ScheduleError."""
+    return frozenset(value for part in text.split(",") if part for value in _range(part, bounds))
+
+
+def _range(part: str, bounds: Bounds) -> range:
     low, high, names = bounds
     span, *steps = part.split("/")
     ends = span.split("-")
@@ -72,6 +77,7 @@ def _check_range(part: str, bounds: tuple[int, int, dict[str, int]]) -> None:
         raise ScheduleError(f"beginning of range ({start}) beyond end of range ({end}): {part}")
     if step == 0:
         raise ScheduleError(f"step of range should be a positive number: {part}")
+    return range(start, end + 1, step)
 
 
 def _number(text: str, names: dict[str, int]) -> int:

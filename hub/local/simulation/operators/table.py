@@ -4,6 +4,7 @@ from typing import Final
 
 from hub.local.simulation.operators import (
     app_wrapper,
+    cron_job,
     job_set,
     leader_worker_set,
     mini_cluster,
@@ -17,7 +18,7 @@ from hub.local.simulation.operators.plan import Kind
 from hub.local.simulation.operators.train_job import Runtime
 from worker_agent.jobs import KINDS
 
-BUILT_IN: Final = workloads.OPERATORS
+BUILT_IN: Final = (*workloads.OPERATORS, *cron_job.OPERATORS)
 """Kinds of Kubernetes itself: a real control plane runs them."""
 
 
