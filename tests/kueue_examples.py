@@ -67,8 +67,9 @@ IN_TOPOLOGIES: Final = (
     "jobs/sample-jobset-tas-required.yaml",
     "jobs/sample-jobset-tas-sliced.yaml",
     "jobs/sample-jobset-tas-combined.yaml",
-    "serving-workloads/sample-leaderworkerset-tas.yaml",
 )
+ADMITTED_ONLY: Final = "serving-workloads/sample-leaderworkerset-tas.yaml"
+"""Its workers ask for GPUs without a limit: every API server refuses the StatefulSet with such pods."""
 BY_SCHEDULE: Final = "jobs/sample-cronjob.yaml"
 SCALABLE: Final = "jobs/sample-scalable-job.yaml"
 AUTOSCALED: Final = "jobs/ray-job-autoscaling-sample.yaml"

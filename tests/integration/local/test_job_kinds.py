@@ -8,6 +8,7 @@ import yaml
 
 from hub.local.spec import FederationSpec, NodeGroup
 from tests.kueue_examples import (
+    ADMITTED_ONLY,
     AUTOSCALED,
     BY_SCHEDULE,
     CAPACITY,
@@ -65,7 +66,7 @@ OF_JOB_KINDS = ("jobs", "pods-kueue", "serving-workloads", "appwrapper", "pod-ba
 
 def test_every_example_of_these_folders_is_run_or_says_what_it_needs():
     present = {f"{folder}/{path.name}" for folder in OF_JOB_KINDS for path in (FOLDER / folder).glob("*.yaml")}
-    run = {*ENDING, *SERVING, *IN_TOPOLOGIES, *CONFIG_MAPS, BY_SCHEDULE, SCALABLE}
+    run = {*ENDING, *SERVING, *IN_TOPOLOGIES, *CONFIG_MAPS, BY_SCHEDULE, SCALABLE, ADMITTED_ONLY}
     assert present == run | set(NEEDS_FOREIGN_OPERATORS)
 
 

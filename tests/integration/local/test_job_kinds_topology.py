@@ -1,14 +1,17 @@
 """Kueue's published examples of job kinds that ask for a topology, unchanged: admitted to one domain, and served."""
 
 import json
+import time
 
 import pytest
 import yaml
 
 from hub.local.spec import FederationSpec
 from tests.kueue_examples import (
+    ADMITTED_ONLY,
     FOLDER,
     IN_TOPOLOGIES,
+    PATIENCE_SECONDS,
     is_served,
     made,
     needs_examples,
@@ -56,5 +59,22 @@ def test_example_is_placed_and_gets_ready(kubectl, example):
         placed = domains(kubectl)
         assert placed
         assert all(placed.values())
-        if "required" in example or "leaderworkerset" in example:
+        if "required" in example:
             assert all(len(set(racks)) == 1 for racks in placed.values())
+
+
+def test_groups_are_admitted_where_their_pods_could_not_be_made(kubectl):
+    with made(kubectl, ADMITTED_ONLY):
+        for index in (0, 1):
+            until_admitted(kubectl, f"nginx-leaderworkerset-{index}")
+
+
+def until_admitted(kubectl, group):
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        names = kubectl("get", "workloads", "-n", "default", "-o", "name").split()
+        if found := [name for name in names if f"-{group}-" in name]:
+            kubectl.wait(found[0], "condition=Admitted", "-n", "default", seconds=50)
+            return
+        assert time.monotonic() < deadline, f"{group} has no Workload"
+        time.sleep(0.2)
