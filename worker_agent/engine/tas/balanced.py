@@ -12,7 +12,8 @@ import numpy as np
 
 from worker_agent.engine.tas.ask import Placing
 from worker_agent.engine.tas.counting import Counts
-from worker_agent.engine.tas.search import Found, Search, Share
+from worker_agent.engine.tas.handout import Share
+from worker_agent.engine.tas.search import Found, Search
 from worker_agent.engine.tas.tree import Path, TopologyTree
 
 

@@ -27,9 +27,9 @@ class Domain(NamedTuple):
 _MADE: Final = partial(tuple.__new__, Domain)
 
 
-def made(pairs: Iterable[tuple[tuple[str, ...], int]]) -> tuple[Domain, ...]:
-    """A domain of each (values, pods); hundreds are quicker this way."""
-    return tuple(map(_MADE, pairs))
+def made(values: Iterable[tuple[str, ...]], pods: Iterable[int]) -> tuple[Domain, ...]:
+    """A domain of each pair; hundreds are quicker this way."""
+    return tuple(map(_MADE, zip(values, pods, strict=True)))
 
 
 def decode(slices: Iterable[Document]) -> Iterator[Domain]:
@@ -48,31 +48,49 @@ def _values(column: Document, count: int) -> list[str]:
     return [f"{prefix}{root}{suffix}" for root in individual["roots"]]
 
 
-def encode(levels: Sequence[str], domains: Sequence[Domain], by_prefix: bool = True) -> list[Document]:
+class Columns(NamedTuple):
+    """Domains side by side: their values level by level, and the pods of each."""
+
+    values: Sequence[Sequence[str]]
+    pods: Sequence[int]
+
+    def part(self, start: int, end: int) -> "Columns":
+        if start == 0 and end >= len(self.pods):
+            return self
+        return Columns([column[start:end] for column in self.values], self.pods[start:end])
+
+
+Run = tuple[int, int]
+"""Neighbouring domains: the first, and the one behind the last."""
+
+
+def encode(levels: Sequence[str], domains: Columns, by_prefix: bool = True) -> list[Document]:
     """The slices; several only for hostnames with common prefixes, and only where one would not be shorter."""
-    if not domains:
+    count = len(domains.pods)
+    if not count:
         return []
     if not by_prefix:
         return [_slice(domains)]
-    runs = _runs(domains) if levels[-1] == HOSTNAME_LABEL and len(domains) > 1 else [domains]
-    slices = [_slice(chunk) for run in runs for chunk in _chunks(run)]
-    if len(slices) > 1 and len(domains) <= MAX_DOMAINS:
+    runs = _runs(domains.values[-1]) if levels[-1] == HOSTNAME_LABEL and count > 1 else [(0, count)]
+    slices = [_slice(domains.part(start, end)) for run in runs for start, end in _chunks(run)]
+    if len(slices) > 1 and count <= MAX_DOMAINS:
         single = [_slice(domains)]
         if len(msgspec.json.encode(single)) < len(msgspec.json.encode(slices)):
             return single
     return slices
 
 
-def _chunks(run: Sequence[Domain]) -> Iterator[Sequence[Domain]]:
-    for start in range(0, len(run), MAX_DOMAINS):
-        yield run[start : start + MAX_DOMAINS]
+def _chunks(run: Run) -> Iterator[Run]:
+    first, end = run
+    for start in range(first, end, MAX_DOMAINS):
+        yield start, min(end, start + MAX_DOMAINS)
 
 
-def _runs(domains: Sequence[Domain]) -> list[Sequence[Domain]]:
+def _runs(hosts: Sequence[str]) -> list[Run]:
     """Neighbours that share the longest prefix that some other host has too; fewer candidates where runs are many."""
-    if _alike([domain.values[-1] for domain in domains]):
-        return [domains]
-    candidates = [_prefixes(domain.values[-1]) for domain in domains]
+    if _alike(hosts):
+        return [(0, len(hosts))]
+    candidates = [_prefixes(host) for host in hosts]
     seen: dict[str, int] = {}
     for prefixes in candidates:
         for prefix in prefixes:
@@ -80,10 +98,10 @@ def _runs(domains: Sequence[Domain]) -> list[Sequence[Domain]]:
     deepest = max(map(len, candidates))
     for depth in range(deepest, 0, -1):
         keys = [next((p for p in reversed(prefixes[:depth]) if seen[p] > 1), "") for prefixes in candidates]
-        runs = _split(domains, keys)
-        if sum(-(-len(run) // MAX_DOMAINS) for run in runs) <= MAX_SLICES:
+        runs = _split(keys)
+        if sum(-(-(end - start) // MAX_DOMAINS) for start, end in runs) <= MAX_SLICES:
             return runs
-    return [domains]
+    return [(0, len(hosts))]
 
 
 def _alike(names: Sequence[str]) -> bool:
@@ -98,19 +116,18 @@ def _prefixes(name: str) -> list[str]:
     return [name[: index + 1] for index, letter in enumerate(name[:-1]) if letter == "-"]
 
 
-def _split(domains: Sequence[Domain], keys: Sequence[str]) -> list[Sequence[Domain]]:
+def _split(keys: Sequence[str]) -> list[Run]:
     starts = [i for i in range(len(keys)) if i == 0 or keys[i] != keys[i - 1]]
-    return [domains[start:end] for start, end in zip(starts, [*starts[1:], len(keys)], strict=True)]
+    return list(zip(starts, [*starts[1:], len(keys)], strict=True))
 
 
-def _slice(domains: Sequence[Domain]) -> Document:
-    counts = [domain.pods for domain in domains]
+def _slice(domains: Columns) -> Document:
+    counts = domains.pods
     alike = counts.count(counts[0]) == len(counts)
-    columns = zip(*(domain.values for domain in domains), strict=True)
     return {
-        "domainCount": len(domains),
-        "podCounts": {"universal": counts[0]} if alike else {"individual": counts},
-        "valuesPerLevel": [_column(column) for column in columns],
+        "domainCount": len(counts),
+        "podCounts": {"universal": counts[0]} if alike else {"individual": list(counts)},
+        "valuesPerLevel": [_column(column) for column in domains.values],
     }
 
 
@@ -127,7 +144,10 @@ def _column(values: Sequence[str]) -> Document:
         individual["prefix"] = low[:prefix]
     if suffix:
         individual["suffix"] = low[-suffix:]
-    individual["roots"] = [value[prefix : len(value) - suffix] for value in values]
+    if suffix:
+        individual["roots"] = [value[prefix : len(value) - suffix] for value in values]
+    else:
+        individual["roots"] = [value[prefix:] for value in values]
     return {"individual": individual}
 
 

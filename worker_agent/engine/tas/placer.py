@@ -9,15 +9,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from worker_agent.api import selectors
-from worker_agent.engine.tas import balanced, counting, encoding, messages
+from worker_agent.engine.tas import balanced, counting, messages, topology_assignment
 from worker_agent.engine.tas.ask import AskError, Placing, PodSetAsk, resolve
 from worker_agent.engine.tas.counting import Counts
 from worker_agent.engine.tas.feasibility import Verdict
 from worker_agent.engine.tas.flavor_room import FlavorRoom
+from worker_agent.engine.tas.handout import Share
 from worker_agent.engine.tas.known_counts import KnownCounts
 from worker_agent.engine.tas.placed_pods import PlacedPods
 from worker_agent.engine.tas.rules import TopologyRules
-from worker_agent.engine.tas.search import Found, NoDomains, Search, Share
+from worker_agent.engine.tas.search import Found, NoDomains, Search
 from worker_agent.engine.tas.topology_assignment import TopologyAssignment
 from worker_agent.engine.tas.tree import Ints, Mask
 
@@ -83,13 +84,15 @@ def _search(room: FlavorRoom, counts: Counts, placing: Placing, rules: TopologyR
 
 def _assignment(room: FlavorRoom, leaves: Ints, pods: Ints) -> TopologyAssignment:
     """In path order, which is the order of the leaves' indices."""
-    used = np.flatnonzero(pods)
-    used = used[np.argsort(leaves[used], kind="stable")]
+    used = pods.nonzero()[0]
+    used = used[leaves[used].argsort(kind="stable")]
     tree = room.tree
     taken = leaves[used]
-    places = zip(tree.assigned_values(taken.tolist()), pods[used].tolist(), strict=True)
-    found = TopologyAssignment(tree.assigned_levels(), encoding.made(places))
-    tree.remember(found.leaves, taken)
+    places = taken.tolist()
+    names = tree.names_of(places)
+    values = zip(names) if tree.hostname else tree.paths_of(places)
+    found = topology_assignment.of_leaves(tree.assigned_levels(), values, names, tuple(pods[used].tolist()))
+    tree.remember(names, taken)
     return found
 
 

@@ -1,34 +1,17 @@
 """Phase 2: which level, which domains, how many pods in each leaf (spec/tas 8).
 
-Lists of domains are index arrays in the order in which they are tried. ``take_minimum`` is the one primitive that hands
-out pods; the descent applies it level by level.
+Lists of domains are index arrays in the order in which they are tried. The descent applies ``Handout.take_minimum``
+level by level.
 """
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from worker_agent.engine.tas.ask import Placing
 from worker_agent.engine.tas.counting import Counts
+from worker_agent.engine.tas.handout import FEW, NOTHING, Handout, Need, Share
 from worker_agent.engine.tas.tree import Ints, TopologyTree
-
-FEW: Final = 64
-"""Domains that are handed out to one by one."""
-
-_NONE: Final = np.empty(0, dtype=np.int64)
-_NO_LEADER: Final = np.zeros(1, dtype=np.int64)
-
-
-class Share(NamedTuple):
-    """Domains of one level with the pods and leaders they get, in parallel."""
-
-    domains: Ints
-    pods: Ints
-    leaders: Ints
-
-
-NOTHING: Final = Share(_NONE, _NONE, _NONE)
 
 
 class TooFew(NamedTuple):
@@ -58,6 +41,7 @@ class Search:
         self._best = not placing.least_free
         self._by_pod = self._best and counts.slices is counts.pods and counts.score is None
         """Slices are pods, so nothing else is to be compared."""
+        self._hand = Handout(counts, self._best)
 
     # -- orders ----------------------------------------------------------------------------------------------------
 
@@ -83,6 +67,8 @@ class Search:
             keys.insert(0, -counts.score[level])
         if self._p.leaders:
             keys.insert(0, -counts.leader[level])
+        if len(slices) <= FEW:
+            return int(np.lexsort(keys[::-1])[0])
         kept = None
         for key in keys:
             values = key if kept is None else key[kept]
@@ -90,31 +76,15 @@ class Search:
             kept = least if kept is None else kept[least]
         return int(kept[0]) if kept is not None else 0
 
-    def _tier(self, level: int, domains: Ints) -> Ints:
-        """The leading run of equal affinity."""
-        score = self._counts.score
-        if score is None:
-            return domains
-        values = score[level][domains]
-        differs = np.flatnonzero(values != values[0])
-        return domains[: differs[0]] if len(differs) else domains
-
-    def _tightest(self, level: int, domains: Ints, measure: Ints, needed: int, leaders: int) -> int:
-        """``bestFit``: position in ``domains`` of the least measure that is enough; the first without any.
-
-        ``measure`` is parallel to ``domains``.
-        """
-        run = len(self._tier(level, domains))
-        enough = measure[:run] >= needed
-        if leaders:
-            enough &= self._counts.leader[level][domains[:run]] >= leaders
-        places = np.flatnonzero(enough)
-        return int(places[np.argmin(measure[places])]) if len(places) else 0
-
     def _tightest_of_level(self, level: int, first: int) -> int:
         """``bestFit`` over a whole level in the order with the leader in mind."""
-        counts, wanted = self._counts, self._p.slices
-        measure = (counts.slices_leader if self._p.leaders else counts.slices)[level]
+        counts, wanted, leaders = self._counts, self._p.slices, self._p.leaders
+        measure = (counts.slices_leader if leaders else counts.slices)[level]
+        if len(measure) <= FEW and counts.score is None:
+            hosts = counts.leader[level].tolist() if leaders else [0] * len(measure)
+            figures = enumerate(zip(measure.tolist(), counts.pods_leader[level].tolist(), hosts, strict=True))
+            held = [(amount, pods, d) for d, (amount, pods, led) in figures if amount >= wanted and led >= leaders]
+            return min(held)[2] if held else first
         enough = measure >= wanted
         if self._p.leaders:
             enough &= counts.leader[level] >= self._p.leaders
@@ -163,7 +133,7 @@ class Search:
             listed = self.ordered(level, np.arange(self._tree.sizes[level]), True)
             rest = listed[int(np.flatnonzero(enough[listed])[0]) :]
             measure = (counts.slices_leader if leaders else counts.slices)[level][rest]
-            return Found(level, rest[[self._tightest(level, rest, measure, wanted, leaders)]])
+            return Found(level, rest[[self._hand.tightest(level, rest, measure, wanted, leaders)]])
         return TooFew(int(counts.slices[level][top]), wanted, level)
 
     def _tightest_single(self, level: int) -> Found | TooFew | None:
@@ -195,14 +165,16 @@ class Search:
     def _several(self, level: int) -> Found | TooFew:
         counts, wanted, leaders = self._counts, self._p.slices, self._p.leaders
         listed = self.ordered(level, np.arange(self._tree.sizes[level]), True)
-        listed = self._leader_first(level, listed, counts.slices[level], counts.slices_leader[level], wanted, leaders)
+        listed = self._hand.leader_first(
+            level, listed, counts.slices[level], counts.slices_leader[level], wanted, leaders
+        )
         with_leader, plain = counts.slices_leader[level], counts.slices[level]
         rest, chosen, left, place = wanted, [], leaders, 0
         while left > 0 and place < len(listed) and counts.leader[level][listed[place]] > 0:
             domain = int(listed[place])
             if self._best and with_leader[domain] >= rest:
                 tail = listed[place:]
-                domain = int(tail[self._tightest(level, tail, with_leader[tail], rest, left)])
+                domain = int(tail[self._hand.tightest(level, tail, with_leader[tail], rest, left)])
             chosen.append(domain)
             left -= int(counts.leader[level][domain])
             rest -= int(with_leader[domain])
@@ -226,110 +198,19 @@ class Search:
         last = int(covering[0])
         domain = last
         if self._best:
-            domain += self._tightest(level, listed[last:], measure[last:], needed - int(before[last]), 0)
+            domain += self._hand.tightest(level, listed[last:], measure[last:], needed - int(before[last]), 0)
         return np.append(listed[:last], listed[domain]), 0
-
-    def _leader_first(self, level: int, listed: Ints, plain: Ints, led: Ints, needed: int, leaders: int) -> Ints:
-        """``prioritizeLeader``: a domain that can host the leader at no harm to the whole goes to the front.
-
-        ``plain`` and ``led`` are indexed by domain.
-        """
-        if not leaders or len(listed) < 2:
-            return listed
-        harmless = int(plain[listed].sum()) - (plain[listed] - led[listed]) >= needed
-        places = np.flatnonzero(harmless & (self._counts.leader[level][listed] >= leaders))
-        if not len(places) or places[0] == 0:
-            return listed
-        place = int(places[0])
-        return np.concatenate((listed[place : place + 1], listed[:place], listed[place + 1 :]))
-
-    # -- handing out -----------------------------------------------------------------------------------------------
-
-    def take_minimum(self, level: int, listed: Ints, need: "Need") -> Share:
-        """Hand out pods and leader to the listed domains, in order; nothing at all where they do not suffice."""
-        rest = need.pods // need.unit
-        if len(listed) == 1 and not need.leaders:
-            return Share(listed, np.array([rest * need.unit]), _NO_LEADER) if need.plain[listed[0]] >= rest else NOTHING
-        leader = self._counts.leader[level]
-        left = need.leaders
-        domains: list[int] = []
-        given: list[int] = []
-        led: list[int] = []
-        listed = self._leader_first(level, listed, need.plain, need.led, rest, left)
-        place = 0
-        while left > 0 and place < len(listed):
-            domain = int(listed[place])
-            if need.led[domain] >= rest and leader[domain] >= left:
-                if self._best:
-                    tail = listed[place:]
-                    domain = int(tail[self._tightest(level, tail, need.led[tail], rest, left)])
-                return _share((*domains, domain), (*given, rest), (*led, left), need.unit)
-            part, hosts = min(int(need.led[domain]), rest), min(int(leader[domain]), left)
-            domains.append(domain)
-            given.append(part)
-            led.append(hosts)
-            left -= hosts
-            rest -= part
-            place += 1
-        if left > 0:
-            return NOTHING
-        return self._take_rest(level, listed[place:], need, rest, (domains, given, led))
-
-    def _take_rest(
-        self, level: int, listed: Ints, need: "Need", rest: int, so_far: tuple[list[int], list[int], list[int]]
-    ) -> Share:
-        """Without a leader: whole prefixes at once."""
-        if len(listed) <= FEW and self._counts.score is None:
-            return self._take_few(listed.tolist(), need.plain[listed].tolist(), need.unit, rest, so_far)
-        measure = need.plain[listed]
-        before = np.cumsum(measure) - measure
-        covering = np.flatnonzero(measure >= rest - before)
-        if not len(covering):
-            return NOTHING
-        last = int(covering[0])
-        lacking = rest - int(before[last])
-        domain = last
-        if self._best:
-            domain += self._tightest(level, listed[last:], measure[last:], lacking, 0)
-        domains, given, led = so_far
-        return Share(
-            np.concatenate((np.array(domains, dtype=np.int64), listed[:last], listed[[domain]])),
-            np.concatenate((np.array(given, dtype=np.int64), measure[:last], np.array([lacking]))) * need.unit,
-            np.concatenate((np.array(led, dtype=np.int64), np.zeros(last + 1, dtype=np.int64))),
-        )
-
-    def _take_few(
-        self,
-        listed: list[int],
-        measure: list[int],
-        unit: int,
-        rest: int,
-        so_far: tuple[list[int], list[int], list[int]],
-    ) -> Share:
-        """The same one by one: for a rack's worth of domains quicker than arrays."""
-        domains, given, led = so_far
-        for place, amount in enumerate(measure):
-            if amount < rest:
-                rest -= amount
-                continue
-            last = place
-            if self._best:
-                least = min(held for held in measure[place:] if held >= rest)
-                last = measure.index(least, place)
-            taken = [*domains, *listed[:place], listed[last]]
-            return _share(taken, [*given, *measure[:place], rest], [*led, *[0] * (place + 1)], unit)
-        return NOTHING
 
     # -- the descent -----------------------------------------------------------------------------------------------
 
     def place(self, found: Found, balanced: bool = False) -> Share:
         """Leaves with their pods and leaders, in no order; from the chosen domains down."""
         p, level = self._p, found.level
-        share = self.take_minimum(level, found.domains, self._slices_needed(level))
+        share = self._hand.take_minimum(level, found.domains, self._slices_needed(level))
         while level < min(self._tree.lowest, p.slice_level) and not balanced:
             pool = self._tree.children(level, share.domains)
             level += 1
-            share = self.take_minimum(level, self.ordered(level, pool, False), self._slices_needed(level))
+            share = self._hand.take_minimum(level, self.ordered(level, pool, False), self._slices_needed(level))
         while level < self._tree.lowest:
             unit = p.slice_size if level < p.slice_level else p.inner.get(level + 1, 1)
             share = self._spread(level, share, unit)
@@ -354,26 +235,7 @@ class Search:
                 continue
             first, past = int(self._tree.first_child[level][domain]), int(self._tree.past_child[level][domain])
             children = self.ordered(below, np.arange(first, past), False)
-            parts.append(self.take_minimum(below, children, Need(pods, leaders, unit, plain, led)))
+            parts.append(self._hand.take_minimum(below, children, Need(pods, leaders, unit, plain, led)))
         if not parts:
             return NOTHING
         return Share(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-
-
-class Need(NamedTuple):
-    """What ``take_minimum`` hands out: ``pods`` in units.
-
-    ``plain`` and ``led`` say how many units a domain takes, without and with the leader; they are indexed by domain.
-    """
-
-    pods: int
-    leaders: int
-    unit: int
-    plain: Ints
-    led: Ints
-
-
-def _share(domains: Sequence[int], given: Sequence[int], led: Sequence[int], unit: int) -> Share:
-    return Share(
-        np.array(domains, dtype=np.int64), np.array(given, dtype=np.int64) * unit, np.array(led, dtype=np.int64)
-    )

@@ -1,6 +1,6 @@
 """TopologyAssignment: how many pods of a pod set run in which domain, in the order of their ranks (spec/tas 11.1)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from worker_agent.api.document import Document
 from worker_agent.api.names import HOSTNAME_LABEL
 from worker_agent.api.topology_assignment import TopologyAssignment as View
 from worker_agent.engine.tas import encoding
-from worker_agent.engine.tas.encoding import Domain
+from worker_agent.engine.tas.encoding import Columns, Domain
 
 
 class _Fields(NamedTuple):
@@ -39,7 +39,12 @@ class TopologyAssignment(_Fields):
 
     def document(self, by_prefix: bool = True) -> Document:
         """As the API holds it; ``by_prefix`` allows several slices where that is shorter."""
-        return {"levels": list(self.levels), "slices": encoding.encode(self.levels, self.domains, by_prefix)}
+        if len(self.levels) == 1:
+            columns: Sequence[Sequence[str]] = (self.leaves,)
+        else:
+            columns = list(zip(*(domain.values for domain in self.domains), strict=True))
+        slices = encoding.encode(self.levels, Columns(columns, self.counts), by_prefix)
+        return {"levels": list(self.levels), "slices": slices}
 
     def touches(self, node: str) -> bool:
         return any(domain.values[-1] == node for domain in self.domains)
@@ -61,6 +66,16 @@ class TopologyAssignment(_Fields):
     def merged(self, other: "TopologyAssignment", full_path: Callable[[tuple[str, ...]], str]) -> "TopologyAssignment":
         """Both together, in the order of the joined values over all levels (spec/tas 11.2)."""
         return TopologyAssignment(self.levels, tuple(_joined((*self.domains, *other.domains), full_path)))
+
+
+def of_leaves(
+    levels: tuple[str, ...], values: Iterable[tuple[str, ...]], leaves: tuple[str, ...], pods: tuple[int, ...]
+) -> TopologyAssignment:
+    """Leaf by leaf: its assigned values, what it is called and how many pods it gets."""
+    found = TopologyAssignment(levels, encoding.made(values, pods))
+    # What the properties of these names would find.
+    found.__dict__.update(leaves=leaves, counts=pods)
+    return found
 
 
 def _joined(domains: Iterable[Domain], full_path: Callable[[tuple[str, ...]], str]) -> Iterable[Domain]:

@@ -5,7 +5,7 @@ range of leaves and of the domains below it. Single leaves come and go in place,
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -103,10 +103,16 @@ class TopologyTree:
         """The domains one level below these, in order."""
         if len(domains) == 1:
             return np.arange(self.first_child[level][domains[0]], self.past_child[level][domains[0]])
-        found = [
-            np.arange(self.first_child[level][d], self.past_child[level][d]) for d in sorted(int(d) for d in domains)
-        ]
-        return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+        if not len(domains):
+            return np.empty(0, dtype=np.int64)
+        parents = np.sort(domains)
+        first, past = self.first_child[level][parents], self.past_child[level][parents]
+        if parents[-1] - parents[0] == len(parents) - 1:
+            return np.arange(first[0], past[-1])
+        sizes = past - first
+        # Each range begins where the one before it ended, moved to its own first child.
+        moved = np.repeat(first - (sizes.cumsum() - sizes), sizes)
+        return moved + np.arange(len(moved))
 
     def leaves_below(self, level: int, index: int) -> tuple[int, int]:
         """The range of leaves of a domain."""
@@ -126,10 +132,16 @@ class TopologyTree:
         """The levels that an assignment names: the host alone where there are hosts."""
         return (HOSTNAME_LABEL,) if self.hostname else self.levels
 
-    def assigned_values(self, leaves: Iterable[int]) -> list[Path]:
-        """The values of each leaf that an assignment names."""
+    def names_of(self, leaves: Sequence[int]) -> tuple[str, ...]:
+        """What ``leaf_id`` says of each."""
         paths = self.paths
-        return [paths[leaf][-1:] for leaf in leaves] if self.hostname else [paths[leaf] for leaf in leaves]
+        if self.hostname:
+            return tuple([paths[leaf][-1] for leaf in leaves])
+        return tuple([",".join(paths[leaf]) for leaf in leaves])
+
+    def paths_of(self, leaves: Sequence[int]) -> list[Path]:
+        paths = self.paths
+        return [paths[leaf] for leaf in leaves]
 
     def leaf_of(self, values: Path) -> int | None:
         """The leaf with these assigned values, if there is one."""
