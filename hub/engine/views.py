@@ -187,7 +187,8 @@ class WorkerView:
         self.state.put_workload(workload, now)
         row = self.state.rows.get(key)
         if held is not None and held.phase != Phase.PENDING and not held.assumed and _runs_no_more(workload):
-            admission = msgspec.to_builtins(held.workload.status.admission)
+            # Not to_builtins: a topology assignment is kept as the bytes it came in.
+            admission = msgspec.json.decode(msgspec.json.encode(held.workload.status.admission))
             self.nodes.ended(key, node_commitments.demands_of(held, admission), now)
         elif row is None:
             self.nodes.release(key)

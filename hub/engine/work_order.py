@@ -65,17 +65,27 @@ class Desk:
         self._policy = policy
 
     def carry_out(self, orders: Sequence[Order], now: datetime) -> None:
+        """All of them, whatever becomes of one: nobody tells the others again. Raises the first failure at the end."""
+        failures: list[Exception] = []
         for order in orders:
-            if isinstance(order, Observe):
-                self.views.apply((order.event,), now)
-                continue
-            view = self.views.get(order.cluster)
-            if view is None:
-                continue
-            if isinstance(order, Assume):
-                view.assume(order.workload, msgspec.json.decode(order.admission), now)
-            else:
-                view.release(Key(order.namespace, order.name), now)
+            try:
+                self._carry_out(order, now)
+            except Exception as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
+
+    def _carry_out(self, order: Order, now: datetime) -> None:
+        if isinstance(order, Observe):
+            self.views.apply((order.event,), now)
+            return
+        view = self.views.get(order.cluster)
+        if view is None:
+            return
+        if isinstance(order, Assume):
+            view.assume(order.workload, msgspec.json.decode(order.admission), now)
+        else:
+            view.release(Key(order.namespace, order.name), now)
 
     def answer(self, requests: Sequence[Request], now: datetime) -> list[list[Evaluation]]:
         return [judging.evaluate(request, self.views, self._policy, now) for request in requests]

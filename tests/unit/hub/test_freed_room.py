@@ -51,3 +51,14 @@ def test_a_worker_whose_clock_is_behind_is_believed_at_its_second_report():
     assert world.outlook(request("a", cpu=3))[0] == Outlook.FITS
     world.tell(knowledge.report("a", 0, 0, at="2026-01-31T09:00:05Z"))
     assert world.outlook(request("a", cpu=3))[0] == Outlook.WAITS_FOR_ROOM
+
+
+def test_work_with_a_place_in_a_topology_leaves_its_room_too():
+    running = knowledge.reserved(knowledge.workload_document("old", cpu=3), cpu=3)
+    slices = [{"domainCount": 1, "valuesPerLevel": [{"universal": "n1"}], "podCounts": {"universal": 1}}]
+    (assignment,) = running["status"]["admission"]["podSetAssignments"]
+    assignment["topologyAssignment"] = {"levels": ["kubernetes.io/hostname"], "slices": slices}
+    told = knowledge.event("a", "workloads", running)
+    world = Office(*worker("a", cpu=80), told, knowledge.report("a", 0, 0, at=FULL))
+    world.tell(ended())
+    assert world.outlook(request("a", cpu=3))[0] == Outlook.FITS

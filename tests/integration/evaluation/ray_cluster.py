@@ -1,0 +1,82 @@
+"""A Ray cluster of somebody else's for tests: its own processes and ports, ended by the process that started it."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+LISTS = (
+    "initialization_commands",
+    "setup_commands",
+    "head_setup_commands",
+    "worker_setup_commands",
+    "head_start_ray_commands",
+    "worker_start_ray_commands",
+    "cluster_synced_files",
+    "rsync_exclude",
+    "rsync_filter",
+)
+"""Settings without which a configuration of Ray's autoscaler is incomplete, though nothing is to be done."""
+
+
+@contextlib.contextmanager
+def running(folder: Path, cpus: int, *, grows_to: int = 0) -> Iterator[str]:
+    """The address of a head with so many CPUs; an autoscaler adds nodes of one CPU each, at most ``grows_to``."""
+    port = free_port()
+    environment = os.environ | {"RAY_AUTH_MODE": "disabled", "RAY_agent_register_timeout_ms": "120000"}
+    command = [str(Path(sys.executable).parent / "ray"), "start", "--head", "--block", f"--port={port}"]
+    command += [f"--num-cpus={cpus}", f"--temp-dir={folder}", "--include-dashboard=false", "--disable-usage-stats"]
+    if grows_to:
+        command.append(f"--autoscaling-config={_autoscaling(folder, grows_to)}")
+        environment |= {"AUTOSCALER_UPDATE_INTERVAL_S": "1", "RAY_FAKE_CLUSTER": "1"}
+    with (folder / "ray.log").open("wb") as log:
+        head = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        head.send_signal(signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            head.wait(30)
+        # Nodes that the autoscaler made are of the same session.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(head.pid, signal.SIGKILL)
+        head.wait(30)
+
+
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port: int = listening.getsockname()[1]
+        return port
+
+
+def _autoscaling(folder: Path, most: int) -> Path:
+    """Of the autoscaler that makes nodes of processes."""
+    config = {
+        "cluster_name": "tests",
+        "max_workers": most,
+        "provider": {
+            "type": "fake_multinode",
+            "use_node_id_as_ip": True,
+            "disable_node_updaters": True,
+            "disable_launch_config_check": True,
+        },
+        "available_node_types": {
+            "ray.head.default": {"resources": {"CPU": 0}, "node_config": {}, "max_workers": 0},
+            "one-cpu": {"resources": {"CPU": 1}, "node_config": {}, "min_workers": 0, "max_workers": most},
+        },
+        "head_node_type": "ray.head.default",
+        "upscaling_speed": 1.0,
+        "idle_timeout_minutes": 5,
+        **{name: {} for name in ("auth", "docker", "file_mounts")},
+        **{name: [] for name in LISTS},
+        "file_mounts_sync_continuously": False,
+    }
+    path = folder / "autoscaling.yaml"
+    path.write_text(json.dumps(config))
+    return path
