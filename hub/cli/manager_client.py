@@ -1,6 +1,5 @@
 """A client on the manager cluster for commands that read and write a little and end."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,20 +13,11 @@ if TYPE_CHECKING:
 def run(work: Callable[["Client"], Awaitable[None]], kubeconfig: Path | None, context: str) -> None:
     """Does ``work`` with a client; a server that refuses or is away ends the command with a line and exit code 1."""
     from worker_agent.cli import process  # noqa: PLC0415 - imports that take long wait until they are needed
-    from worker_agent.kube.client import Client  # noqa: PLC0415
-    from worker_agent.kube.clock import SystemClock  # noqa: PLC0415
     from worker_agent.kube.errors import ApiError  # noqa: PLC0415
     from worker_agent.kube.kubeconfig import KubeconfigError  # noqa: PLC0415
 
-    async def with_client() -> None:
-        client = Client(process.connect(kubeconfig, context), SystemClock(), user_agent="fedhub-cli")
-        try:
-            await work(client)
-        finally:
-            await client.close()
-
     try:
-        asyncio.run(with_client())
+        process.with_client(work, kubeconfig, context, "fedhub-cli")
     except KubeconfigError as error:
         output.fail(error, 2)
     except ApiError as error:

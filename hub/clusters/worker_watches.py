@@ -6,25 +6,14 @@ from typing import Any, Final
 
 import msgspec
 
-from worker_agent.api import names, resource_type
+from worker_agent.api import knowledge, names, resource_type
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.meta import Condition, Object, View
 from worker_agent.api.resource_type import ResourceType
 from worker_agent.kube.client import Client
 from worker_agent.kube.informer import Informer, Keep
 
-KNOWLEDGE: Final = (
-    resource_type.NAMESPACES,
-    resource_type.RESOURCE_FLAVORS,
-    resource_type.TOPOLOGIES,
-    resource_type.ADMISSION_CHECKS,
-    resource_type.COHORTS,
-    resource_type.CLUSTER_QUEUES,
-    resource_type.LOCAL_QUEUES,
-    resource_type.LIMIT_RANGES,
-    resource_type.RUNTIME_CLASSES,
-    resource_type.CLUSTER_CAPACITIES,
-)
+KNOWLEDGE: Final = knowledge.FOLLOWED
 """Followed where the credential allows it; without them dispatch knows less, and the cluster's entry says what."""
 
 

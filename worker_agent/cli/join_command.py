@@ -1,6 +1,5 @@
 """``fedhub-agent join`` and ``leave``: make this cluster a member of a federation, or end that."""
 
-import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -88,23 +87,14 @@ def leave(
 
 def _run(work: Callable[["Client"], Awaitable[None]], kubeconfig: Path | None, context: str) -> None:
     from worker_agent.cli import process  # noqa: PLC0415
-    from worker_agent.kube.client import Client  # noqa: PLC0415
-    from worker_agent.kube.clock import SystemClock  # noqa: PLC0415
     from worker_agent.kube.errors import ApiError  # noqa: PLC0415
     from worker_agent.kube.kubeconfig import KubeconfigError  # noqa: PLC0415
     from worker_agent.tunnel.identity import IdentityError  # noqa: PLC0415
     from worker_agent.tunnel.joining import JoinError  # noqa: PLC0415
     from worker_agent.tunnel.tls import UnusablePair  # noqa: PLC0415
 
-    async def with_client() -> None:
-        client = Client(process.connect(kubeconfig, context), SystemClock(), user_agent="fedhub-agent-join")
-        try:
-            await work(client)
-        finally:
-            await client.close()
-
     try:
-        asyncio.run(with_client())
+        process.with_client(work, kubeconfig, context, "fedhub-agent-join")
     except KubeconfigError as error:
         _fail(error, 2)
     except (JoinError, IdentityError, UnusablePair, ApiError, ConnectionError) as error:

@@ -12,6 +12,8 @@ from pathlib import Path
 from worker_agent.app.configuration import ConfigurationError
 from worker_agent.engine.feature_gates import FeatureGateError
 from worker_agent.kube import kubeconfig, kubernetes_transport
+from worker_agent.kube.client import Client
+from worker_agent.kube.clock import SystemClock
 from worker_agent.kube.kubeconfig import ClusterConfig, KubeconfigError
 from worker_agent.kube.transport import Transport
 
@@ -46,6 +48,22 @@ def configuration(path: Path | None, context: str) -> ClusterConfig:
     """The API server of ``path``, else of KUBECONFIG, else of the pod this runs in. Raises KubeconfigError."""
     named = path or (Path(found) if (found := os.environ.get("KUBECONFIG")) else None)
     return kubeconfig.load(named, context=context) if named else kubeconfig.in_cluster()
+
+
+def with_client(
+    work: Callable[[Client], Awaitable[None]], kubeconfig_path: Path | None, context: str, user_agent: str
+) -> None:
+    """One command's ``work`` with a client that is closed afterwards. Raises KubeconfigError, ApiError, ConnectionError
+    and what ``work`` raises."""
+
+    async def with_open_client() -> None:
+        client = Client(connect(kubeconfig_path, context), SystemClock(), user_agent=user_agent)
+        try:
+            await work(client)
+        finally:
+            await client.close()
+
+    asyncio.run(with_open_client())
 
 
 async def _until_signalled(run: Run, transport: Transport) -> int:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Final
 
-from worker_agent.api import names, resource_type
+from worker_agent.api import knowledge, names, resource_type
 from worker_agent.api.meta import Key
 from worker_agent.api.pod_workload import CORE_EVENTS
 from worker_agent.api.resource_type import ResourceType
@@ -20,16 +20,7 @@ READ: Final = frozenset({"get", "list", "watch"})
 WRITE: Final = frozenset({"create", "update", "patch", "delete"})
 
 KNOWLEDGE: Final = (
-    resource_type.NAMESPACES,
-    resource_type.RESOURCE_FLAVORS,
-    resource_type.TOPOLOGIES,
-    resource_type.ADMISSION_CHECKS,
-    resource_type.COHORTS,
-    resource_type.CLUSTER_QUEUES,
-    resource_type.LOCAL_QUEUES,
-    resource_type.LIMIT_RANGES,
-    resource_type.RUNTIME_CLASSES,
-    resource_type.CLUSTER_CAPACITIES,
+    *knowledge.FOLLOWED,
     resource_type.WORKLOAD_PRIORITY_CLASSES,
     resource_type.PRIORITY_CLASSES,
 )
