@@ -1,5 +1,7 @@
 """Faults in fair shares and in keeping a preemptor's turn: B56, B58, and what was looked for beside them."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.builders import cohort, pod_set, workload
@@ -163,17 +165,18 @@ class TestVictimThatComesBack:
     A workload that may come with fewer pods takes lent quota back for as many as its nominal quota holds: no share is
     asked. When its victims have stopped, it fits with more pods than that, by borrowing; with these it stands in the
     tournament, has the higher share there, and the victim is admitted first. Then it takes the quota back again.
-    Every other way that we know of ends: without ``minCount`` what was taken back is what is asked for.
+    Every other way that we know of ends: without ``minCount`` what was taken back is what is asked for. Kueue's remedy is
+    the gate PrioritizePreemptorWorkloads (off by default): who waits for its victims comes before all others then.
     """
 
-    def contended(self, least):
+    def contended(self, least, policy=FAIR):
         cohorts = cohort("c", {"default": {"cpu": 2}})
         made = world(
             cohorts,
             queue("owner", 4, **ANY),
             queue("guest", 0, fairSharing={"weight": "4"}),
             running("v", "guest", cpu=3),
-            policy=FAIR,
+            policy=policy,
         )
         made.put(workload("p", pod_set(count=3, min_count=least, requests={"cpu": 2}), queue="owner"))
         return made
@@ -189,6 +192,10 @@ class TestVictimThatComesBack:
 
     def test_fewer_pods_within_nominal_take_back_what_more_pods_then_lose(self):
         assert list(self.rounds(self.contended(2))) == [(False, ["v"]), (False, [])] * 3
+
+    def test_who_waits_for_its_victims_comes_first_under_the_gate(self):
+        rounds = self.rounds(self.contended(2, replace(FAIR, prioritize_preemptors=True)))
+        assert list(rounds) == [(False, ["v"]), *[(True, [])] * 5]
 
     def test_whole_workloads_do_not_alternate(self):
         made = self.contended(None)

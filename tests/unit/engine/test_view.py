@@ -4,6 +4,7 @@ from tests.builders import (
     admission_check,
     admitted,
     cluster_queue,
+    cohort,
     flavor,
     local_queue,
     namespace,
@@ -93,6 +94,18 @@ def test_all_problems_of_a_cluster_queue_are_told_the_first_is_the_reason() -> N
         "Can't admit new workloads: is stopped, references missing ResourceFlavor(s): default, "
         "references missing AdmissionCheck(s): gone, references inactive AdmissionCheck(s): idle."
     )
+
+
+def test_a_cycle_of_cohorts_does_not_show_in_the_active_condition() -> None:
+    """As in Kueue: the queue admits nothing, and its workloads are told that it is inactive."""
+    quotas = {"default": {"cpu": 2}}
+    cohorts = [cohort("a", quotas, parent="b"), cohort("b", quotas, parent="a")]
+    world = EngineWorld([*cohorts, *single_queue(cohort="a", cpu=2)])
+    world.put(workload("w", cpu=1))
+    plan = world.cycle()
+    assert publish(world).cluster_queue_activity("q").reason == "Ready"
+    assert plan is not None
+    assert [(step.reason, step.message) for step in plan.requeues] == [("Suspended", "ClusterQueue q is inactive")]
 
 
 def test_multikueue_checks_are_one_for_all_flavors_and_alone() -> None:
