@@ -165,8 +165,8 @@ class TestVictimThatComesBack:
     A workload that may come with fewer pods takes lent quota back for as many as its nominal quota holds: no share is
     asked. When its victims have stopped, it fits with more pods than that, by borrowing; with these it stands in the
     tournament, has the higher share there, and the victim is admitted first. Then it takes the quota back again.
-    Every other way that we know of ends: without ``minCount`` what was taken back is what is asked for. Kueue's remedy is
-    the gate PrioritizePreemptorWorkloads (off by default): who waits for its victims comes before all others then.
+    Every other way that we know of ends: without ``minCount`` what was taken back is what is asked for. Kueue's remedy
+    is the gate PrioritizePreemptorWorkloads (off by default): who waits for its victims comes before all others then.
     """
 
     def contended(self, least, policy=FAIR):
