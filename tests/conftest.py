@@ -30,11 +30,12 @@ def _close_first_loop() -> Iterator[None]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--cluster", choices=cluster_choice.SORTS, help="Sort of cluster the integration suites run on.")
+    parser.addoption("--on-every-cluster", action="store_true", help="Only what runs on real control planes as well.")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What runs on virtual time, or looks into the embedded server, is none of a real cluster's tests."""
-    if cluster_choice.chosen() == cluster_choice.EMBEDDED:
+    if cluster_choice.chosen() == cluster_choice.EMBEDDED and not config.getoption("--on-every-cluster"):
         return
     left = [item for item in items if any(item.get_closest_marker(name) for name in EMBEDDED_ALONE)]
     if left:

@@ -1,7 +1,8 @@
-"""The integration suites on each sort of cluster: a pytest of its own per sort, side by side with the other tests.
+"""The integration suites on each sort of cluster, several runs of pytest side by side, and beside the other tests.
 
-One process per sort, so that the suites share its control planes. What failed is repeated once, on a machine that may
-have been busy: what passes then is reported as flaky, and does not fail the tier.
+Suites that lend control planes from test to test share a run, and so the planes; they wait more than they work, as do
+those that start whole federations of processes. What failed is repeated once, on a machine that may have been busy:
+what passes then is reported as flaky, and does not fail the tier.
 """
 
 import os
@@ -19,7 +20,10 @@ ROOT = Path(__file__).parents[2]
 PATIENCE = "600"
 """Seconds for one test: real control planes start within it."""
 
-AT_A_TIME = max(1, min(2, os.cpu_count() or 1))
+SHARING = (("integration/agent", "integration/federation", "integration/tunnel"), ("integration/local",))
+"""Suites of one run."""
+
+AT_A_TIME = 2 * (os.cpu_count() or 1)
 MOST_REPEATED = 10
 """Where more fail, they do so for a reason, and a repetition only takes time."""
 
@@ -53,17 +57,20 @@ class Outcome:
 
 
 class SuiteRuns:
-    """Runs that were started, ``AT_A_TIME`` of them at a time. ``wanted`` has the suites of each sort."""
+    """Runs that were started, ``AT_A_TIME`` of them at a time. ``wanted``: suites by sort, longest first."""
 
     def __init__(self, wanted: Mapping[str, Sequence[str]], folder: Path) -> None:
         self._pool = ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="suites")
-        self._runs: dict[str, Future[dict[str, Outcome]]] = {
-            sort: self._pool.submit(_run, sort, suites, folder / f"{sort}-suites") for sort, suites in wanted.items()
-        }
+        self._runs: dict[tuple[str, str], Future[dict[str, Outcome]]] = {}
+        for number, sharing in enumerate(SHARING):
+            for sort, suites in wanted.items():
+                if together := [suite for suite in sharing if suite in suites]:
+                    run = self._pool.submit(_run, sort, together, folder / f"{sort}-{number}")
+                    self._runs |= {(suite, sort): run for suite in together}
 
     def outcome(self, suite: str, sort: str) -> Outcome:
-        """Waits for the run of that sort."""
-        return self._runs[sort].result()[suite]
+        """Waits for the run of that suite on that sort."""
+        return self._runs[suite, sort].result()[suite]
 
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
@@ -82,8 +89,8 @@ def _run(sort: str, suites: Sequence[str], folder: Path) -> dict[str, Outcome]:
 
 
 def _pytest(sort: str, what: Sequence[str], suites: Sequence[str], report: Path) -> dict[str, Outcome]:
-    command = [sys.executable, "-m", "pytest", *what, "--cluster", sort, "-o", f"timeout={PATIENCE}"]
-    command += [f"--junitxml={report}", "-o", "junit_family=xunit1"]
+    command = [sys.executable, "-m", "pytest", *what, "--cluster", sort, "--on-every-cluster"]
+    command += ["-o", f"timeout={PATIENCE}", f"--junitxml={report}", "-o", "junit_family=xunit1"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     if sort != cluster_choice.EMBEDDED:
         cluster_choice.built(sort)

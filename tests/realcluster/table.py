@@ -5,6 +5,8 @@ Below it stand the tests that failed and passed when they were repeated, once.
 
 from tests.cluster_choice import SORTS
 
+EMBEDDED_ALONE = "Tests that no real cluster can serve (on virtual time, say) are run by: scripts/test integration"
+
 _cells: dict[tuple[str, str], str] = {}
 _flaky: list[tuple[str, str]] = []
 _output: list[str] = []
@@ -30,7 +32,7 @@ def lines() -> list[str]:
     rows = [["suite", *SORTS], *([suite, *(_cells.get((suite, sort), "-") for sort in SORTS)] for suite in suites)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     shown = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return [*_flaky_lines(), "", *shown]
+    return [*_flaky_lines(), "", *shown, "", EMBEDDED_ALONE]
 
 
 def _flaky_lines() -> list[str]:
