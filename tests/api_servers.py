@@ -39,6 +39,11 @@ class ApiServer(Protocol):
         """A new connection as the administrator."""
 
 
+def pause(waited: float) -> float:
+    """Seconds until a test that has waited so long looks again: a tenth of it, for every look is a request."""
+    return min(0.25, max(0.02, waited / 10))
+
+
 @asynccontextmanager
 async def served(folder: Path) -> AsyncIterator[ApiServer]:
     """An empty server with our definitions and an autoscaler's, for the length of a test."""

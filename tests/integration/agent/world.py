@@ -25,7 +25,7 @@ from worker_agent.kube.client import Client, PatchType
 from worker_agent.kube.clock import SystemClock
 from worker_agent.settings import AgentSettings
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 """Seconds a test waits for something that takes milliseconds."""
 
 
@@ -92,8 +92,9 @@ class World:
         answer = None
         try:
             async with asyncio.timeout(PATIENCE):
+                started = SystemClock().monotonic()
                 while not (answer := await what()):
-                    await SystemClock().sleep(0.02)
+                    await SystemClock().sleep(api_servers.pause(SystemClock().monotonic() - started))
         except TimeoutError:
             raise AssertionError(f"did not come about: {message or what.__name__}; last answer {answer!r}") from None
         return answer

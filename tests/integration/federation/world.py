@@ -110,17 +110,18 @@ class Cluster:
         await self.client.patch(resource, name, namespace, body, patch_type=PatchType.MERGE, subresource=subresource)
 
 
-async def until(condition: Callable[[], Any], what: str, seconds: float = 20.0) -> Any:
+async def until(condition: Callable[[], Any], what: str, seconds: float = 60.0) -> Any:
     """The condition's (possibly awaited) value once it is true. Fails after ``seconds`` with ``what`` was expected."""
-    deadline = CLOCK.monotonic() + seconds
+    started = CLOCK.monotonic()
     while True:
         found = condition()
         if asyncio.iscoroutine(found):
             found = await found
         if found:
             return found
-        assert CLOCK.monotonic() < deadline, f"not within {seconds:g} s: {what}"
-        await asyncio.sleep(0.02)
+        waited = CLOCK.monotonic() - started
+        assert waited < seconds, f"not within {seconds:g} s: {what}"
+        await asyncio.sleep(api_servers.pause(waited))
 
 
 # Manifests

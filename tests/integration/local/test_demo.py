@@ -17,6 +17,8 @@ PATIENCE_SECONDS = 110 if cluster_choice.chosen() == cluster_choice.EMBEDDED els
 
 
 def start(tmp_path: Path, *arguments: str) -> subprocess.Popen[str]:
+    # A shell has what it starts in the background ignore interrupts, and so has whoever is started from there.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sort = ["--real"] if cluster_choice.use() else []
     return subprocess.Popen(
         [*FEDHUB, "demo", *sort, "--state", str(tmp_path / "state"), *arguments],
