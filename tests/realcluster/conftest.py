@@ -1,5 +1,7 @@
 """Two API servers for the whole session, a webhook, and the table that is printed at the end."""
 
+import os
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -46,6 +48,14 @@ def suite_runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     runs.close()
 
 
+_STARTED = time.monotonic()
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    for line in table.lines():
+    found = table.lines()
+    for line in found:
         terminalreporter.write_line(line)
+    if found:
+        load = ", ".join(f"{average:.1f}" for average in os.getloadavg())
+        took = time.monotonic() - _STARTED
+        terminalreporter.write_line(f"Took {took:.0f} s on {os.cpu_count()} cores, with load averages {load}")
