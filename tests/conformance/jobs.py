@@ -6,24 +6,23 @@ from typing import Any
 
 import msgspec
 
-from tests.conformance.case import Document, Skip
+from tests.conformance.case import Document
 from tests.conformance.comparison import by_key, differences, multiset
-from worker_agent.api import companions, frameworks, job_kind, names, selectors, timestamps
-from worker_agent.api.companions import Companion
-from worker_agent.api.document import at
+from tests.conformance.jobs_case import World, companion_in, kind_of, policy_of, ref_of
+from tests.conformance.jobs_webhooks import default, validate
+from worker_agent.api import companions, frameworks, job_kind, selectors, timestamps
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.job_policy import JobPolicy
-from worker_agent.api.meta import Key, LabelSelector
+from worker_agent.api.meta import Key
 from worker_agent.api.pod import PriorityClass
 from worker_agent.api.pod_set_info import InvalidPodSetInfo, PodSetInfo
 from worker_agent.api.resource_flavor import ResourceFlavor
 from worker_agent.api.topology_request import TopologyRequestError
 from worker_agent.api.workload_priority_class import WorkloadPriorityClass
-from worker_agent.engine import feature_gates, intent_effects, job_ancestors, job_lifecycle, workload_status
+from worker_agent.engine import intent_effects, job_ancestors, job_lifecycle, workload_status
 from worker_agent.engine.intents import Intent, RecordEvent, RetryWithError
 from worker_agent.engine.job_view import WRITES, JobView
 from worker_agent.jobs import (
-    KINDS,
     leader_worker_set_lifecycle,
     pod_facts,
     pod_group,
@@ -33,11 +32,6 @@ from worker_agent.jobs import (
 from worker_agent.jobs.pod_group import PodGroup
 from worker_agent.jobs.serving import ServingKind
 from worker_agent.jobs.serving_pass import ServingView
-from worker_agent.validation import jobs
-from worker_agent.validation.field_error import OMIT, FieldError
-
-Ref = tuple[str, str, Key]
-World = dict[Ref, Document]
 
 _COMPARED_WHOLE = frozenset({"job", "pod", "leaderworkerset", "statefulset"})
 """The kinds whose recorded reconciles tell names and metadata too."""
@@ -45,19 +39,6 @@ _UPDATES_FAIL = "when the combined update fails"
 """Every update of a Workload fails in the case of this name, which no field of it says; events follow writes."""
 _SOME_TIME = "2026-01-01T00:00:00Z"
 """For records without a time: nothing in them depends on it."""
-
-
-def policy_of(case: Document, **settings: Any) -> JobPolicy:
-    return JobPolicy.from_gates(feature_gates.resolve(case.get("featureGates") or {}), **settings)
-
-
-def kind_of(case: Document) -> JobKind:
-    """The kind whose test this is: the part of the test's name before the dot."""
-    wanted = case["test"].partition(".")[0]
-    for kind in KINDS.values():
-        if kind.resource.kind.lower() == wanted:
-            return kind
-    raise Skip(f"kind {wanted} is not served yet")
 
 
 def pod_sets(case: Document) -> list[str]:
@@ -122,14 +103,14 @@ def reconcile_set(case: Document) -> list[str]:
     """statefulset.TestReconciler, leaderworkerset.TestReconciler: one decision about a serving set."""
     kind = kind_of(case)
     decide = stateful_set_lifecycle.decide if kind.framework == "statefulset" else leader_worker_set_lifecycle.decide
-    world = {_ref(document): document for document in case["before"]}
+    world = {ref_of(document): document for document in case["before"]}
     intents = decide(_serving_view(case, world, Key.parse(case["reconcile"])), _now(case))
     return _judge_world(case, world, intents)
 
 
 def reconcile_set_pod(case: Document) -> list[str]:
     """statefulset.TestPodReconciler: one decision about a pod of a StatefulSet."""
-    world = {_ref(document): document for document in case["before"]}
+    world = {ref_of(document): document for document in case["before"]}
     pod = world["v1", "Pod", Key.parse(case["reconcile"])]
     owner = frameworks.controller_of(pod)
     if owner is None:
@@ -165,7 +146,7 @@ def _now(case: Document) -> datetime:
 def reconcile(case: Document) -> list[str]:
     """<kind>.TestReconciler: one decision, executed on the recorded objects."""
     kind, now = kind_of(case), _now(case)
-    world = {_ref(document): document for document in case["before"]}
+    world = {ref_of(document): document for document in case["before"]}
     view = _view(kind, case, world)
     decide = pod_group_lifecycle.decide if view.kind.composable else job_lifecycle.decide
     intents = decide(view, now)
@@ -187,127 +168,10 @@ def _judge_world(case: Document, world: World, intents: list[Intent]) -> list[st
     return [*compare(expected["objects"], world.values()), *_events(expected, intents), *_error(expected, intents)]
 
 
-def default(case: Document) -> list[str]:
-    """<kind>.TestDefault: what the create webhook fills in."""
-    expected = case["expect"]
-    if case["test"] == "pod.TestDefault":
-        _show_empty_requests(case["object"])
-    try:
-        found = jobs.default_job(kind_of(case), case["object"], _surroundings(case))
-    except jobs.JobRefused as refused:
-        return [] if expected["errors"] else [f"unexpected error: {refused}"]
-    if expected["errors"]:
-        return [f"expected error: {expected['errors']}"]
-    return differences(expected["object"], found)
-
-
-def _show_empty_requests(pod: Document) -> None:
-    """The recorded role hashes count requests that are there and empty, which the records do not show."""
-    for container in pod["spec"].get("containers") or ():
-        container["resources"] = {"requests": {}, **container.get("resources", {})}
-
-
-def validate(case: Document) -> list[str]:
-    """<kind>.TestValidateCreate, TestValidateUpdate: the broken rules, each with its words."""
-    kind, around, new = kind_of(case), _surroundings(case), case["object"]
-    wanted = case["expect"]["errors"]
-    try:
-        old = case.get("oldObject")
-        found = jobs.validate_create(kind, new, around) if old is None else jobs.validate_update(kind, new, old, around)
-    except jobs.JobRefused as refused:
-        plain = [error["message"] for error in wanted if not error["fieldErrors"]]
-        return [] if plain == [str(refused)] else [f"unexpected refusal: {refused}, expected {wanted}"]
-    if any(not error["fieldErrors"] for error in wanted):
-        return [f"expected refusal: {wanted}, got {[str(error) for error in found]}"]
-    rules = [
-        {"type": error["type"], "field": error["field"], "detail": error["detail"], "value": error["badValue"]}
-        for errors in wanted
-        for error in errors["fieldErrors"]
-    ]
-    broken = [
-        {"type": error.type.value, "field": error.field, "detail": error.detail, "value": _value(error)}
-        for error in found
-    ]
-    return multiset(map(_comparable, rules), map(_comparable, broken), "error")
-
-
-def _value(error: FieldError) -> Any:
-    return "" if error.value is OMIT else error.value
-
-
-def _comparable(error: Document) -> Document:
-    """Values that are whole objects are recorded without their content."""
-    return {**error, "value": {}} if isinstance(error["value"], dict) else error
-
-
-def _surroundings(case: Document) -> jobs.JobSurroundings:
-    config, kind = case.get("config") or {}, kind_of(case)
-    objects = [each for each in [config.get("clusterTrainingRuntime")] if each]
-    objects += [*(config.get("objs") or ()), *(config.get("initObjects") or ()), *(config.get("initObjs") or ())]
-    world = {_ref(document): document for document in objects}
-    namespace = world.get(("v1", "Namespace", Key("", case["object"]["metadata"].get("namespace", ""))))
-    unknown = None if case["test"] == "pod.TestDefault" else {}
-    return jobs.JobSurroundings(
-        policy=_webhook_policy(case, kind, config),
-        namespace_labels=unknown if namespace is None else namespace["metadata"].get("labels") or {},
-        default_queue=bool(config.get("defaultLqExist") or config.get("withDefaultLocalQueue")),
-        default_priority_class=("kueue.x-k8s.io/v1beta2", "WorkloadPriorityClass", Key("", "default")) in world,
-        companion=_companion_in(world),
-        lookup=lambda version, kind, namespace, name: world.get((version, kind, Key(namespace, name))),
-        is_dispatched=lambda queue: _is_dispatched(config, queue),
-    )
-
-
-def _webhook_policy(case: Document, kind: JobKind, config: Document) -> JobPolicy:
-    enabled = config.get("enableIntegrations") or config.get("integrations") or ()
-    always = () if case["test"] == "pod.TestDefault" else ("batch/job",)
-    return policy_of(
-        case,
-        namespaces=_query(config.get("managedJobsNamespaceSelector") or config.get("namespaceSelector")),
-        pods=_query(config.get("podSelector")),
-        manage_without_queue_name=bool(config.get("manageJobsWithoutQueueName") or config.get("manageAll")),
-        frameworks=frozenset({kind.framework, *always, *enabled}),
-    )
-
-
-def _query(selector: Document | str | None) -> selectors.Query | None:
-    if selector is None or isinstance(selector, str):
-        return None if selector is None else selectors.parse_label_query(selector)
-    return selectors.compile_selector(msgspec.convert(selector, LabelSelector))
-
-
-def _companion_in(world: World) -> companions.Lookup:
-    def lookup(wanted: Companion) -> Document | None:
-        return world.get((wanted.resource.api_version, wanted.resource.kind, Key(wanted.namespace, wanted.name)))
-
-    return lookup
-
-
 def _is_gone(document: Document) -> bool:
     """An object that is being deleted goes with its last finalizer."""
     metadata = document["metadata"]
     return bool(metadata.get("deletionTimestamp")) and not metadata.get("finalizers")
-
-
-def _is_dispatched(config: Document, queue: str) -> bool:
-    """Whether the queue's ClusterQueue has a check of the MultiKueue controller."""
-    if config.get("withMultiKueueAdmissionCheck"):
-        return True
-    check = config.get("admissionCheck") or {}
-    if at(check, ("spec", "controllerName")) != names.MULTIKUEUE_CONTROLLER:
-        return False
-    targets = {q["metadata"]["name"]: q["spec"].get("clusterQueue") for q in config.get("queues") or ()}
-    for cluster_queue in config.get("clusterQueues") or ():
-        checks = at(cluster_queue, ("spec", "admissionChecksStrategy", "admissionChecks"), [])
-        named = any(listed.get("name") == check["metadata"]["name"] for listed in checks)
-        if named and cluster_queue["metadata"]["name"] == targets.get(queue):
-            return True
-    return False
-
-
-def _ref(document: Document) -> Ref:
-    metadata = document["metadata"]
-    return (document["apiVersion"], document["kind"], Key(metadata.get("namespace", ""), metadata["name"]))
 
 
 def _view(kind: JobKind, case: Document, world: World) -> JobView:
@@ -318,7 +182,7 @@ def _view(kind: JobKind, case: Document, world: World) -> JobView:
     policy = _reconciler_policy(case, kind)
     job = world.get((kind.resource.api_version, kind.resource.kind, key))
     if job is not None:
-        job = companions.joined(job, kind.companions(job), _companion_in(world))
+        job = companions.joined(job, kind.companions(job), companion_in(world))
     ancestry = job_ancestors.NO_ANCESTOR
     if job is not None:
         ancestry = job_ancestors.search(job, lambda v, k, ns, name: world.get((v, k, Key(ns, name))), policy)
@@ -400,7 +264,7 @@ def _owned(world: World, gvk: frameworks.GVK, owner: Key) -> tuple[Document, ...
 def _ancestor_workloads(world: World, ancestor: Document | None) -> tuple[Document, ...]:
     if ancestor is None:
         return ()
-    _, _, key = _ref(ancestor)
+    _, _, key = ref_of(ancestor)
     return _owned(world, frameworks.gvk_of(ancestor), key)
 
 
