@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 
 from tests.faults import script as scripts
 from tests.faults import virtual_loop
+from tests.faults.manifests import NAMESPACE, submitted
 from tests.faults.model import MANAGER
 from tests.faults.script import FAULTY_UNTIL, WORKERS, Act, Script, Step
-from tests.faults.world import NAMESPACE, World, submitted
+from tests.faults.world import World
 from worker_agent.api.document import Document
 from worker_agent.api.document import get as value_at
 from worker_agent.api.meta import Key
@@ -112,7 +113,7 @@ class History:
 
     async def run(self) -> Outcome:
         world = self.world
-        world.begin(self.script)
+        await world.begin(self.script)
         for step in self.script.steps:
             await self._until(step.at)
             await self._act(step)

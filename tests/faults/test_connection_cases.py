@@ -5,9 +5,9 @@ import base64
 
 import pytest
 
+from tests.faults.manifests import NAMESPACE, submitted
 from tests.faults.model import MANAGER, completed, is_true
 from tests.faults.test_fence import ALL_AT_ONCE, federation, places, started
-from tests.faults.world import NAMESPACE, submitted
 from tests.integration.federation.world import SYSTEM, kubeconfig
 from worker_agent.api import names
 from worker_agent.api.document import get as value_at

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
+from tests.faults.manifests import NAMESPACE, submitted
 from tests.faults.model import MANAGER, completed, is_true, runs
 from tests.faults.script import WORKERS
 from tests.faults.test_connection_cases import submit
 from tests.faults.test_fence import ALL_AT_ONCE, federation, places, started
-from tests.faults.world import NAMESPACE, submitted
 from worker_agent.api import names
 from worker_agent.api.document import get as value_at
 from worker_agent.api.meta import Key

@@ -2,10 +2,10 @@
 
 import asyncio
 
+from tests.faults.manifests import NAMESPACE, submitted
 from tests.faults.model import MANAGER
 from tests.faults.test_fence import federation, places
 from tests.faults.test_preflight import dispatched
-from tests.faults.world import NAMESPACE, submitted
 from worker_agent.api import names
 from worker_agent.api.resource_type import (
     CLUSTER_QUEUES,

@@ -6,9 +6,10 @@ from datetime import timedelta
 import pytest
 
 from tests.faults import script, virtual_loop
+from tests.faults.manifests import NAMESPACE, submitted
 from tests.faults.model import MANAGER, completed, is_true, runs
 from tests.faults.script import WORKERS, Script
-from tests.faults.world import NAMESPACE, World, submitted
+from tests.faults.world import World
 from worker_agent.api import names
 from worker_agent.api.document import get as value_at
 from worker_agent.api.meta import Key

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.faults.world import submitted
+from tests.faults.manifests import submitted
 from tests.integration.federation.virtual_world import MANAGER, VirtualWorld, play
 from tests.integration.federation.world import federation, node, queues
 from worker_agent.api import names

@@ -2,9 +2,9 @@
 
 import asyncio
 
+from tests.faults.manifests import NAMESPACE, submitted
 from tests.faults.model import MANAGER
 from tests.faults.test_fence import federation, places
-from tests.faults.world import NAMESPACE, submitted
 from worker_agent.api import names
 from worker_agent.api.document import get as value_at
 from worker_agent.api.resource_type import JOBS, SECRETS

@@ -21,7 +21,8 @@ from hub.settings import HubSettings
 from tests.faults import virtual_loop
 from tests.faults.lines import Line
 from tests.faults.players import JobPlayer
-from tests.faults.world import COMMON, START, SeenServer
+from tests.faults.federation import COMMON
+from tests.faults.world import START, SeenServer
 from worker_agent.api import crds
 from worker_agent.api.document import Document
 from worker_agent.api.document import get as value_at
