@@ -1,8 +1,10 @@
 """Histories of a federation under faults: ``python -m tests.faults [--histories 10000] [--first 0] [--processes 2]``.
 
 Each history is drawn from its seed, runs in memory on virtual time, and is held against the model; ``--seed N`` runs
-one and shows its script. Prints a line per violation, figures, and JSON on the last line, of what ran until then also
-when it is interrupted, told to end, or over ``--seconds``; the exit code is 1 on violations, 2 when cut short without.
+one and shows its script. ``--http`` and ``--real`` run the same scripts in real time on API servers of their own, each
+program behind a proxy that misbehaves. Prints a line per violation, figures, and JSON on the last line, of what ran
+until then also when it is interrupted, told to end, or over ``--seconds``; the exit code is 1 on violations, 2 when cut
+short without.
 """
 
 import argparse
@@ -20,7 +22,8 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
-from tests.faults import forked, history
+from tests import cluster_choice
+from tests.faults import forked, history, served
 from tests.faults.history import Outcome
 
 HELD = ("jobs", "workers", "faults", "faulty_requests", "restarts")
@@ -121,17 +124,23 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--seed", type=int, help="one history, with its script")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=0.0, help="end after so long; 0: when all have run")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--http", action="store_true", help="in real time, on embedded API servers over HTTP")
+    where.add_argument("--real", action="store_true", help="in real time, on real control planes")
     asked = parser.parse_args(argv)
     logging.disable(logging.CRITICAL)
-    if asked.seed is not None:
+    if asked.seed is not None and not (asked.http or asked.real):
         outcome = history.attempt(asked.seed)
         print(outcome)
         print(f"{len(outcome.violations)} violations; {outcome.seconds:.0f} s of virtual time; {outcome.counts}")
         return 1 if outcome.violations else 0
-    tally = Tally(asked.histories, asked.first, time.monotonic())
+    first, count = (asked.first, asked.histories) if asked.seed is None else (asked.seed, 1)
+    tally = Tally(count, first, time.monotonic())
     limit = Limit(asked.seconds)
-    seeds = range(asked.first, asked.first + asked.histories)
-    with closing(forked.outcomes(seeds, asked.processes)) as found:
+    seeds = range(first, first + count)
+    sort = cluster_choice.NEWEST if asked.real else cluster_choice.EMBEDDED if asked.http else ""
+    played = served.outcomes(seeds, sort, asked.processes) if sort else forked.outcomes(seeds, asked.processes)
+    with closing(played) as found:
         for outcome in found:
             tally.count(outcome)
             if limit.reached:

@@ -52,6 +52,8 @@ class Federation:
     """Base of those that the histories run on. ``clients`` carry the tests' own wishes, past all faults."""
 
     clients: dict[str, Client]
+    rest_seconds = 600.0
+    """How long everything may take to come to rest once nothing fails any more: the longest backoff and then some."""
 
     def __init__(self, script: Script, clock: Clock) -> None:
         self.script = script

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from tests.faults import script as scripts
 from tests.faults import virtual_loop
+from tests.faults.federation import Federation
 from tests.faults.manifests import NAMESPACE, submitted
 from tests.faults.model import MANAGER
 from tests.faults.script import FAULTY_UNTIL, WORKERS, Act, Script, Step
@@ -22,9 +23,6 @@ from worker_agent.kube.client import PatchType
 from worker_agent.kube.errors import ApiError, NotFound
 
 T = TypeVar("T")
-
-REST_SECONDS = 600.0
-"""How long everything may take to come to rest once nothing fails any more: the longest backoff and then some."""
 
 POLL_SECONDS = 2.0
 
@@ -76,7 +74,7 @@ async def after_coming_up(calm: Script, then: Callable[[World], Coroutine[Any, A
         await world.close()
 
 
-async def told(script: Script, world: World) -> Outcome:
+async def told(script: Script, world: Federation) -> Outcome:
     """As ``History.run``; a program that ends by itself is a violation, not an error of the test."""
     try:
         return await History(script, world).run()
@@ -105,7 +103,7 @@ def _innermost(error: BaseException) -> BaseException:
 class History:
     """One run of a script on a federation that is at rest."""
 
-    def __init__(self, script: Script, world: World) -> None:
+    def __init__(self, script: Script, world: Federation) -> None:
         self.script = script
         self.world = world
         self._submitted: dict[str, Document] = {}
@@ -154,7 +152,7 @@ class History:
 
     async def _rest(self) -> list[str]:
         wrong: list[str] = ["never looked"]
-        end = self.world.clock.monotonic() + REST_SECONDS
+        end = self.world.clock.monotonic() + self.world.rest_seconds
         while wrong and self.world.clock.monotonic() < end:
             await asyncio.sleep(POLL_SECONDS)
             self.world.check_alive()

@@ -5,6 +5,7 @@ does, and knows what the users asked for.
 """
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from worker_agent.api import names
@@ -29,8 +30,13 @@ class Model:
     violations: list[str] = field(default_factory=list)
     deleted: set[str] = field(default_factory=set)
     """Jobs that their users have deleted."""
+    on_doubled: Callable[[str, Sequence[str], float], None] = field(init=False)
+    """Hears of a job that seems to run on two clusters; unless it is set, that is a violation."""
     _used: dict[str, dict[str, int]] = field(default_factory=dict)
     _finished: dict[str, Document] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.on_doubled = self.found_doubled
 
     def observe(self, cluster: str, kind: str, old: Document | None, new: Document | None, at: float) -> None:
         """One commit."""
@@ -52,7 +58,10 @@ class Model:
         else:
             holders.discard(cluster)
         if len(holders) > 1:
-            self._broken(at, f"job {name} runs on {' and '.join(sorted(holders))}")
+            self.on_doubled(name, sorted(holders), at)
+
+    def found_doubled(self, name: str, clusters: Sequence[str], at: float) -> None:
+        self._broken(at, f"job {name} runs on {' and '.join(clusters)}")
 
     def _workload(self, cluster: str, old: Document | None, new: Document | None, at: float) -> None:
         document = new or old

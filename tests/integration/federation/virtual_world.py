@@ -19,9 +19,9 @@ from hub.local.objects import resource_of
 from hub.local.simulation.operators import definitions
 from hub.settings import HubSettings
 from tests.faults import virtual_loop
+from tests.faults.federation import COMMON
 from tests.faults.lines import Line
 from tests.faults.players import JobPlayer
-from tests.faults.federation import COMMON
 from tests.faults.world import START, SeenServer
 from worker_agent.api import crds
 from worker_agent.api.document import Document
