@@ -16,9 +16,12 @@ from tests.faults.served_world import ServedWorld
 HISTORIES_PER_START = 5
 
 
-def outcomes(seeds: Sequence[int], sort: str, processes: int = 1) -> Generator[Outcome, None, None]:
-    """The outcome of each seed, in no particular order, on so many sets of servers at a time."""
-    parts = [seeds[start : start + HISTORIES_PER_START] for start in range(0, len(seeds), HISTORIES_PER_START)]
+def outcomes(
+    seeds: Sequence[int], sort: str, processes: int = 1, together: int = HISTORIES_PER_START
+) -> Generator[Outcome, None, None]:
+    """The outcome of each seed, in no particular order, on so many sets of servers at a time, each of which serves
+    ``together`` histories."""
+    parts = [seeds[start : start + together] for start in range(0, len(seeds), together)]
     with ProcessPoolExecutor(processes, initializer=_deaf) as pool:
         try:
             for done in as_completed([pool.submit(_part, part, sort) for part in parts]):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.faults import forked, history, script
+from tests import cluster_choice
+from tests.faults import forked, history, script, served
 from tests.faults.model import Model
 
 HISTORIES = 80
@@ -13,6 +14,14 @@ def test_no_history_breaks_a_promise():
     outcomes = list(forked.outcomes(range(HISTORIES), processes=2))
     assert len(outcomes) == HISTORIES
     broken = [str(outcome) for outcome in outcomes if outcome.violations]
+    assert not broken, "\n".join(broken)
+
+
+@pytest.mark.timeout(600)
+def test_no_history_over_http_breaks_a_promise():
+    outcomes = list(served.outcomes(range(4), cluster_choice.EMBEDDED, processes=2, together=2))
+    broken = [str(outcome) for outcome in outcomes if outcome.violations]
+    assert len(outcomes) == 4
     assert not broken, "\n".join(broken)
 
 
