@@ -142,6 +142,8 @@ class Hub:
         dispatch = DispatchSettings(configuration.round_timeout)
         self.dispatch = DispatchLoop(turns, self.evaluator, self.applier, dispatch, self.metrics, clock)
         self.dispatch.use(Preflight(self.clients.link, clock))
+        if configuration.sync.dispatcher == CAPACITY_AWARE:
+            agent.plan_writer.joined = self.dispatch.joined
         self.events = RemoteEvents(
             self.sync,
             self.evaluator,

@@ -21,12 +21,16 @@ from hub.engine.evaluation import Evaluation, Outlook, Request
 from hub.evaluation.evaluator import Evaluator
 from hub.metrics import HubMetrics
 from worker_agent.api import names
+from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
 from worker_agent.api.resource_type import WORKLOADS
 from worker_agent.engine.intents import ADMISSION_MANAGER, ApplyStatus, SetCondition
 from worker_agent.kube.clock import Clock
 
 log = logging.getLogger(__name__)
+
+UNCONFIRMED_SECONDS: Final = 10.0
+"""A nomination that went along with the Workload's admission shows by then, or was not written."""
 
 TICK_SECONDS: Final = 1.0
 """How often workloads that wait are looked at again while something changes on the workers."""
@@ -58,6 +62,8 @@ class _Case:
     lacking: bool = False
     """Something its pods need is missing on a worker: no watch tells when it comes."""
     tried_at: float = field(default=float("-inf"))
+    confirmed_by: float | None = None
+    """Until then the admission that its nomination went along with may be on its way."""
 
 
 class DispatchLoop:
@@ -84,6 +90,9 @@ class DispatchLoop:
         self._news = False
         self._all_due = False
         self._wake = asyncio.Event()
+        self._runs = False
+        self._deciding = asyncio.Lock()
+        """Held from an answer until the room that was chosen by it is taken."""
 
     def use(self, preflight: Preflight) -> None:
         """Ask ``preflight`` about the clusters of every turn."""
@@ -120,21 +129,28 @@ class DispatchLoop:
 
     async def run(self) -> None:
         """Dispatch until cancelled."""
-        while True:
-            try:
-                async with asyncio.timeout(TICK_SECONDS):
-                    await self._wake.wait()
-            except TimeoutError:
-                pass
-            self._wake.clear()
-            await self._clock.sleep(self._settings.batch_period)
-            try:
-                await self._pass()
-            except Exception:
-                # One workload that cannot be evaluated must not end dispatch for all others.
-                log.exception("a round of dispatch failed; the next one comes in %g s", TICK_SECONDS)
-                self._fresh.update(self._cases)
-                await self._clock.sleep(TICK_SECONDS)
+        self._runs = True
+        try:
+            while True:
+                await self._turn_of_the_loop()
+        finally:
+            self._runs = False
+
+    async def _turn_of_the_loop(self) -> None:
+        try:
+            async with asyncio.timeout(TICK_SECONDS):
+                await self._wake.wait()
+        except TimeoutError:
+            pass
+        self._wake.clear()
+        await self._clock.sleep(self._settings.batch_period)
+        try:
+            await self._pass()
+        except Exception:
+            # One workload that cannot be evaluated must not end dispatch for all others.
+            log.exception("a round of dispatch failed; the next one comes in %g s", TICK_SECONDS)
+            self._fresh.update(self._cases)
+            await self._clock.sleep(TICK_SECONDS)
 
     async def _pass(self) -> None:
         news, self._news = self._news, False
@@ -156,7 +172,7 @@ class DispatchLoop:
         now, instant = self._clock.now(), self._clock.monotonic()
         for key, case in self._cases.items():
             waited = instant - case.tried_at
-            over = now - case.round.started >= self._settings.round_timeout
+            over = now - case.round.started >= self._settings.round_timeout or _is_lost(case, instant)
             hopes = (news and case.outlook != Outlook.FITS) or (case.lacking and waited >= MISSING_SECONDS)
             if waited >= TICK_SECONDS and (over or hopes):
                 fresh.add(key)
@@ -167,10 +183,13 @@ class DispatchLoop:
         turn = self._turns.make(key)
         case = self._cases.get(key)
         if turn is None:
-            self._drop(key)
+            if case is None or not self._is_coming(key, case):
+                self._drop(key)
             return None
         now = self._clock.now()
-        if case is None:
+        if case is not None:
+            case.confirmed_by = None
+        else:
             case = self._cases[key] = _Case(Round(turn.round_started or now))
         said_no = {cluster: why for cluster, why in turn.refusals.items() if cluster not in case.round.refused}
         if said_no:
@@ -185,24 +204,68 @@ class DispatchLoop:
             return None
         return replace(turn, refused=case.round.refused, held_since=case.held_since)
 
+    def _is_coming(self, key: Key, case: _Case) -> bool:
+        """Whether the admission that its nomination goes along with is still to show."""
+        if case.confirmed_by is None or _is_lost(case, self._clock.monotonic()):
+            return False
+        return not self._turns.cluster_of(key)
+
     async def _dispatch(self, turns: Sequence[Turn]) -> None:
         size = max(1, self._evaluator.batch_size)
         writing: set[asyncio.Task[None]] = set()
         for start in range(0, len(turns), size):
             batch = turns[start : start + size]
-            began = self._clock.monotonic()
-            answers = await self._evaluator.evaluate([turn.request for turn in batch])
-            self._metrics.evaluated(type(self._evaluator).__name__, self._clock.monotonic() - began)
-            taken: set[str] = set()
-            for turn, answer in zip(batch, answers, strict=True):
-                fresh = await self._refreshed(turn, answer, taken)
-                decision = self._decide(turn, fresh)
-                taken |= self._take(turn, decision)
-                writing.add(asyncio.create_task(self._write(turn, decision)))
+            async with self._deciding:
+                decided = await self._decided(batch)
+            writing.update(asyncio.create_task(self._write(turn, decision)) for turn, decision in decided)
             if len(writing) >= WRITES_AT_A_TIME:
                 await asyncio.gather(*writing)
                 writing.clear()
         await asyncio.gather(*writing)
+
+    async def _decided(self, batch: Sequence[Turn]) -> list[tuple[Turn, Decision]]:
+        answers = await self._evaluated([turn.request for turn in batch])
+        taken: set[str] = set()
+        decided = []
+        for turn, answer in zip(batch, answers, strict=True):
+            decision = self._decide(turn, await self._refreshed(turn, answer, taken))
+            taken |= self._take(turn, decision)
+            decided.append((turn, decision))
+        return decided
+
+    async def _evaluated(self, requests: Sequence[Request]) -> list[list[Evaluation]]:
+        began = self._clock.monotonic()
+        answers = await self._evaluator.evaluate(requests)
+        self._metrics.evaluated(type(self._evaluator).__name__, self._clock.monotonic() - began)
+        return answers
+
+    async def joined(self, workload: Document) -> Sequence[ApplyStatus]:
+        """The nomination of a Workload that is being admitted, to be written along with that: most need no other.
+
+        None where somebody waits for room already, who may come first, where a worker has to be asked for something,
+        and where it does not fit right away: those take their turn.
+        """
+        waiting = any(case.outlook != Outlook.FITS for case in self._cases.values())
+        if not self._runs or waiting or needs.of_workload(workload):
+            return ()
+        turn = self._turns.of(workload)
+        if turn is None or turn.nominated or turn.key in self._cases:
+            return ()
+        async with self._deciding:
+            (answer,) = await self._evaluated([turn.request])
+            if turn.key in self._cases:
+                return ()
+            case = self._cases[turn.key] = _Case(Round(self._clock.now()))
+            decision = self._decide(turn, answer)
+            if case.outlook != Outlook.FITS:
+                del self._cases[turn.key]
+                return ()
+            self._take(turn, decision)
+        self._metrics.decided(decision.reason)
+        case.written = decision.grounds
+        case.confirmed_by = self._clock.monotonic() + UNCONFIRMED_SECONDS
+        log.info("workload %s: nominated with its admission: %s", turn.key, decision.message)
+        return (_nomination(turn, decision),)
 
     async def _refreshed(self, turn: Turn, answer: list[Evaluation], taken: set[str]) -> list[Evaluation]:
         """The answer with the clusters asked again on which room was taken after it was given."""
@@ -268,6 +331,11 @@ class DispatchLoop:
         if case is not None:
             case.assumed_on -= {self._turns.cluster_of(key)}
             self._release(key, case)
+
+
+def _is_lost(case: _Case, instant: float) -> bool:
+    """Whether the admission that its nomination went along with never showed."""
+    return case.confirmed_by is not None and instant >= case.confirmed_by
 
 
 def _is_told(turn: Turn, decision: Decision, anew: bool) -> bool:

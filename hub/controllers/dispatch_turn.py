@@ -16,6 +16,7 @@ from hub.engine.remote_group import Sight, SyncPolicy
 from hub.engine.sync_owner import KindTable
 from worker_agent.api import names, timestamps
 from worker_agent.api.dispatch_policy import DispatchPolicySpec
+from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
 from worker_agent.api.multikueue import MultiKueueCluster
 from worker_agent.kube.clock import Clock
@@ -74,9 +75,11 @@ class TurnMaker:
     def make(self, key: Key) -> Turn | None:
         """The turn of a Workload that waits for a cluster; None for every other."""
         document = self._objects.workload(key)
-        if document is None:
-            return None
-        sight = Sight.of(document)
+        return self.of(document) if document is not None else None
+
+    def of(self, document: Document) -> Turn | None:
+        """The turn of the Workload as ``document`` has it."""
+        sight, key = Sight.of(document), remote_objects.key_of(document)
         checks = group_loading.multikueue_checks(sight.view, self._objects)
         if not checks or not dispatch.may_be_dispatched(sight, checks[0].name):
             return None

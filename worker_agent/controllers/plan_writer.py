@@ -5,7 +5,7 @@ outcome of a write is unknown the object is read again until it tells, so that q
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from worker_agent.api.document import Document
@@ -14,8 +14,8 @@ from worker_agent.api.resource_type import CLUSTER_QUEUES, WORKLOADS
 from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.engine_messages import Forget, Message
 from worker_agent.controllers.known_objects import KnownObjects
-from worker_agent.engine import admission_checks, reservation, scheduling_writes
-from worker_agent.engine.intents import Intent
+from worker_agent.engine import admission_checks, intent_effects, reservation, scheduling_writes
+from worker_agent.engine.intents import ApplyStatus, Intent
 from worker_agent.engine.plan import Admit, Evict, Plan, Preempt, Requeue, SecondPassFailed, Step
 from worker_agent.engine.reservation import Observability
 from worker_agent.kube.budget import CLOCK_GRAIN
@@ -69,6 +69,8 @@ class PlanWriter:
         """Admissions that the engine is still to be told to forget, and when: it decides the same again at once."""
         self._refusals: dict[Key, int] = {}
         """How often in a row."""
+        self.joined: Callable[[Document], Awaitable[Sequence[ApplyStatus]]] | None = None
+        """Asked about each Workload as its admission leaves it: what can be written along with that."""
         self.controller: Controller[Key] = Controller("scheduler", self._write, workers=WORKERS, clock=clock)
 
     def take(self, plan: Plan) -> None:
@@ -128,23 +130,46 @@ class PlanWriter:
             self._refusals.pop(step.key, None)
 
     async def _try_admit(self, step: Admit) -> None:
-        workload = self._known.document(WORKLOADS, step.key)
+        workload = self._admissible(step)
         if workload is None:
-            self._forget(step)
             return
-        if not _may_be_admitted(workload, step):
-            if not _holds(workload, step):
-                self._forget(step)
-            return
-        if _is_outdated(workload, step):
-            self._forget(step)
-            return
-        checks = self._required_checks(step)
-        intents = scheduling_writes.admit_at_once(workload, step, checks, self._observability, self._clock.now())
+        intents = self._admission(workload, step)
+        along = await self._along(workload, intents) if not step.second_pass else ()
+        if along:
+            asked_of, workload = workload, self._admissible(step)
+            if workload is None:
+                return
+            intents = self._admission(workload, step)
+            if _version(workload) == _version(asked_of):
+                intents += along
         await self._applier.apply_in_turn(intents)
         if step.replaces is not None:
             self._departures[step.replaces] = Replaced(step.replaced_message)
             self.controller.enqueue(step.replaces)
+
+    def _admissible(self, step: Admit) -> Document | None:
+        """The Workload if it still waits for this admission. One that took it is fine; any other is forgotten."""
+        workload = self._known.document(WORKLOADS, step.key)
+        if workload is None or _is_outdated(workload, step):
+            self._forget(step)
+            return None
+        if _may_be_admitted(workload, step):
+            return workload
+        if not _holds(workload, step):
+            self._forget(step)
+        return None
+
+    def _admission(self, workload: Document, step: Admit) -> list[Intent]:
+        checks = self._required_checks(step)
+        return scheduling_writes.admit_at_once(workload, step, checks, self._observability, self._clock.now())
+
+    async def _along(self, workload: Document, intents: Sequence[Intent]) -> Sequence[ApplyStatus]:
+        if self.joined is None:
+            return ()
+        for intent in intents:
+            if isinstance(intent, ApplyStatus):
+                workload = intent_effects.status_after(workload, intent, self._clock.now())
+        return await self.joined(workload)
 
     def _give_up(self, step: Admit) -> None:
         """Forget it, later and later: nothing else keeps engine and server from going round and round."""
@@ -220,6 +245,10 @@ class PlanWriter:
         if intents and preemptor is not None:
             intents.append(scheduling_writes.preemptor_event(preemptor, step))
         return intents
+
+
+def _version(workload: Document) -> str:
+    return str(workload["metadata"].get("resourceVersion", ""))
 
 
 def _may_be_admitted(workload: Document, step: Admit) -> bool:
