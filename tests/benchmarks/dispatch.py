@@ -1,6 +1,6 @@
 """One manager, three workers: how fast Jobs get to run, and what that costs; ours, Kueue's dispatchers, real Kueue.
 
-    python -m tests.benchmarks.dispatch [--jobs 300,1000] [--contenders capacity-aware,AllAtOnce,Incremental]
+    python -m tests.benchmarks.dispatch [--jobs 300,1000] [--contenders capacity-aware,...]
                                         [--peer JOBS] [--output json]
     python -m tests.benchmarks.dispatch --embedded --workers 3,10,20 [--jobs 300]
 
@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests import cluster_choice
 from tests.benchmarks import dispatch_scale, dispatch_table
-from tests.benchmarks.dispatch_rig import CAPACITY_AWARE, CONTENDERS, PEER, Rig
+from tests.benchmarks.dispatch_rig import CAPACITY_AWARE, CONTENDERS, LIKE_PEER, PEER, Rig
 from tests.benchmarks.dispatch_run import Contender, Figures, Run
 from tests.benchmarks.federation_load import Load, watching
 from tests.realcluster import kueue
@@ -67,7 +67,9 @@ def real(arguments: argparse.Namespace, console: Console) -> Figures:
     peer = built_peer() if arguments.peer else None
     plan = [(contender, arguments.jobs) for contender in CONTENDERS if contender.name in arguments.contenders]
     if peer is not None:
-        plan = [(c, sorted({*loads, arguments.peer}) if c == CAPACITY_AWARE else loads) for c, loads in plan]
+        plan = [
+            (c, sorted({*loads, arguments.peer}) if c in (CAPACITY_AWARE, LIKE_PEER) else loads) for c, loads in plan
+        ]
         plan.append((PEER, [arguments.peer]))
     with tempfile.TemporaryDirectory(prefix="fedhub-dispatch-") as scratch:
         rig = Rig(Path(scratch), workers=3, room_for_jobs=max(load for _, loads in plan for load in loads), real=True)
@@ -75,7 +77,7 @@ def real(arguments: argparse.Namespace, console: Console) -> Figures:
             rows = asyncio.run(compare(rig, plan, peer, arguments.timeout))
         finally:
             rig.stop()
-    verdicts = dispatch_table.judged(rows, CAPACITY_AWARE.name, PEER.name)
+    verdicts = dispatch_table.judged(rows, (CAPACITY_AWARE.name, LIKE_PEER.name), PEER.name)
     dispatch_table.show(rows, verdicts, console)
     return {"rows": rows, "targets": verdicts, "peer": peer is not None}
 

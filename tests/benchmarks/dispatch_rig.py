@@ -22,7 +22,9 @@ CAPACITY_AWARE = Contender("capacity-aware", "", OURS)
 ALL_AT_ONCE = Contender("AllAtOnce", names.DISPATCHER_ALL_AT_ONCE, OURS)
 INCREMENTAL = Contender("Incremental", names.DISPATCHER_INCREMENTAL, OURS)
 PEER = Contender("Kueue 0.17.0", None, frozenset({kueue.USER_AGENT}))
-CONTENDERS = (CAPACITY_AWARE, ALL_AT_ONCE, INCREMENTAL)
+LIKE_PEER = Contender("like the peer", "", OURS, {"featureGates": {"DisableWaitForPodsReady": True}})
+"""Our policy without waitForPodsReady, which Kueue 0.17.0 has switched off unless told otherwise."""
+CONTENDERS = (CAPACITY_AWARE, LIKE_PEER, ALL_AT_ONCE, INCREMENTAL)
 
 Say = Callable[[str], None]
 
@@ -34,6 +36,8 @@ class Rig:
         manifests = folder / "manifests"
         found: FederationSpec = equal_workers.write(manifests, workers, room_for_jobs)
         self.federation = Federation(found, manifests, Layout(folder / "state"), real=real, audit=real)
+        self._settings: dict[str, dict[str, Any]] = {}
+        """Of hub and agents, as the federation wrote them."""
 
     async def start(self, say: Say) -> None:
         """The clusters with our hub, set to its default, and our agents."""
@@ -63,12 +67,14 @@ class Rig:
         processes.stop([running.pop(name) for name in stopped])
 
     def _configure(self, contender: Contender) -> None:
-        path = self.federation.layout.configuration(programs.HUB)
-        settings: dict[str, Any] = yaml.safe_load(path.read_text())
-        settings.pop("multiKueue", None)
-        if contender.dispatcher:
-            settings["multiKueue"] = {"dispatcherName": contender.dispatcher}
-        path.write_text(yaml.safe_dump(settings, sort_keys=False))
+        for name in self.federation.programs:
+            if name.startswith(f"{programs.CLUSTER}-"):
+                continue
+            path = self.federation.layout.configuration(name)
+            settings = {**self._settings.setdefault(name, yaml.safe_load(path.read_text())), **contender.settings}
+            if name == programs.HUB and contender.dispatcher:
+                settings["multiKueue"] = {"dispatcherName": contender.dispatcher}
+            path.write_text(yaml.safe_dump(settings, sort_keys=False))
 
     async def _install_peer(self, peer: Kueue) -> None:
         spec, layout = self.federation.spec, self.federation.layout

@@ -7,7 +7,7 @@ kubelets would, waits until the manager's Jobs are Complete, deletes those and w
 import asyncio
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -22,16 +22,20 @@ Figures = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """Who dispatches. ``programs`` are the user agents of its hub and agents; ``dispatcher`` is None for the peer."""
+    """Who dispatches. ``programs`` are the user agents of its hub and agents; ``dispatcher`` is None for the peer.
+
+    ``settings`` go into the settings of hub and agents beside what a local federation needs.
+    """
 
     name: str
     dispatcher: str | None
     programs: frozenset[str]
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
         """For names of objects."""
-        return self.name.lower().partition(" ")[0]
+        return "".join(filter(str.isalnum, self.name.lower()))[:20]
 
     @property
     def is_peer(self) -> bool:

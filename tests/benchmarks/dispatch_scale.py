@@ -79,6 +79,7 @@ def _judged(rows: list[Figures]) -> list[Figures]:
 def _verdict(row: Figures, what: str, value: float, limit: float, *, at_least: bool = False) -> Figures:
     met = value >= limit if at_least else value <= limit
     return {
+        "who": row["contender"],
         "jobs": row["jobs"],
         "what": what,
         "value": value,

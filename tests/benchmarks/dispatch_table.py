@@ -87,7 +87,7 @@ SHOWN: Sequence[tuple[str, Callable[[Figures], Any]]] = (
 )
 
 
-def ratios(ours: Figures, peer: Figures) -> list[Target]:
+def ratios(peer: Figures) -> list[Target]:
     """Targets against the peer on the same number of Jobs in the same run."""
     p50 = peer["creation_to_running_seconds"]["p50"]
     return [
@@ -122,19 +122,26 @@ def written_down(figures: Figures) -> list[Target]:
     ]
 
 
-def judged(rows: list[Figures], own: str, peer: str) -> list[Figures]:
-    """What each target of our policy ``own`` came to."""
+def judged(rows: list[Figures], own: Sequence[str], peer: str) -> list[Figures]:
+    """What each target of our policy came to, in each of its settings ``own``."""
     found = []
     for figures in rows:
-        if figures["contender"] != own:
+        if figures["contender"] not in own:
             continue
         beside = next((r for r in rows if r["contender"] == peer and r["jobs"] == figures["jobs"]), None)
-        targets = [*TARGETS, *written_down(figures), *(ratios(figures, beside) if beside else ())]
+        targets = [*TARGETS, *written_down(figures), *(ratios(beside) if beside else ())]
         for target in targets:
             if (met := target.met(figures)) is not None:
                 value = target.get(figures)
                 found.append(
-                    {"jobs": figures["jobs"], "what": target.what, "value": value, "target": target.text, "met": met}
+                    {
+                        "who": figures["contender"],
+                        "jobs": figures["jobs"],
+                        "what": target.what,
+                        "value": value,
+                        "target": target.text,
+                        "met": met,
+                    }
                 )
     return found
 
@@ -155,9 +162,11 @@ def show(rows: list[Figures], verdicts: list[Figures], console: Console) -> None
 
 def show_verdicts(verdicts: list[Figures], console: Console) -> None:
     table = Table(title="Targets of our policy")
-    for heading in ("Jobs", "what", "value", "target", ""):
+    for heading in ("who", "Jobs", "what", "value", "target", ""):
         table.add_column(heading)
     for verdict in verdicts:
         told = "[green]met[/]" if verdict["met"] else "[red]missed[/]"
-        table.add_row(f"{verdict['jobs']}", verdict["what"], f"{verdict['value']:g}", verdict["target"], told)
+        table.add_row(
+            verdict["who"], f"{verdict['jobs']}", verdict["what"], f"{verdict['value']:g}", verdict["target"], told
+        )
     console.print(table)

@@ -25,7 +25,7 @@ from worker_agent.api.topology_request import parse_bool, parse_int
 from worker_agent.engine.workload_status import is_true
 
 TEMPLATE: Final = ("spec", "template")
-PASSING: Final = timedelta(seconds=5)
+PASSING: Final = timedelta(seconds=10)
 """A state that usually lasts less is not copied home before it has lasted so long."""
 INTERIM: Final = ("SuccessCriteriaMet", "FailureTarget")
 ANNOTATIONS: Final = ("metadata", "annotations")

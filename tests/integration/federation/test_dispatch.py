@@ -36,6 +36,17 @@ async def test_jobs_fill_the_workers_by_what_fits_and_no_copy_is_wasted():
         assert created_copies(world) == 6
 
 
+async def test_a_job_that_fits_is_nominated_in_the_write_that_gives_it_quota():
+    async with running(a=4, b=8) as world:
+        await world.manager.create(job("first", cpu=2))
+        await until(lambda: local_job_started(world, "first"), "the queues are active")
+        before = status_writes(world)
+        await world.manager.create(job("second", cpu=2))
+        await until(lambda: local_job_started(world, "second"), "the manager's job is started")
+        # Quota with nomination, then the cluster with the admission.
+        assert status_writes(world) - before == 2
+
+
 async def test_a_job_that_fits_nowhere_is_not_sent_anywhere_and_says_why():
     async with running(a=4, b=4) as world:
         await world.manager.create(job("train", cpu=6))
@@ -146,3 +157,13 @@ def hub_knows(world, worker, plural, count):
 def created_copies(world):
     links = world.hub.clients.connected().values()
     return sum(link.client.writes["create", "workloads", ""] for link in links)
+
+
+async def local_job_started(world, name):
+    found = await world.manager.get(JOBS, name)
+    return found is not None and not found["spec"]["suspend"]
+
+
+def status_writes(world):
+    made = world.hub.agent.client.writes.items()
+    return sum(count for (_, plural, part), count in made if (plural, part) == ("workloads", "status"))

@@ -13,6 +13,7 @@ from worker_agent.api.meta import Key
 from worker_agent.api.resource_type import CLUSTER_QUEUES, WORKLOADS
 from worker_agent.controllers.engine_messages import Forget
 from worker_agent.controllers.plan_writer import PlanWriter
+from worker_agent.engine.intents import ApplyStatus, SetCondition
 from worker_agent.engine.nomination import Outcome
 from worker_agent.engine.plan import Admit, Plan, Preempt, Requeue
 from worker_agent.engine.requeue_reason import RequeueReason
@@ -62,10 +63,11 @@ class Desk:
         self.shop = Writing(known, *script)
         self.posted = []
 
-    async def write(self, *steps):
+    async def write(self, *steps, joined=None):
         """Takes a plan and works until nothing is left to do."""
         shop = self.shop
         writer = PlanWriter(shop.client, shop.known, shop.applier, Observability(), self.posted.append, clock())
+        writer.joined = joined
         writer.take(Plan(steps=steps))
         running = asyncio.create_task(writer.run())
         async with asyncio.timeout(5):
@@ -195,3 +197,34 @@ async def test_victim_on_its_way_out_is_left_alone():
     desk = Desk(documents=[workload(), victim])
     await desk.write(Preempt(Key("ns", "victim"), KEY, "InClusterQueue", "m", "q"))
     assert desk.bodies == []
+
+
+async def test_what_goes_along_with_an_admission_is_the_same_write():
+    desk = Desk()
+    asked = []
+
+    async def joined(document):
+        asked.append(conditions(document)["QuotaReserved"])
+        along = SetCondition("fedhub.dev/Dispatched", "True", "Nominated", "a: fits now")
+        return [ApplyStatus(resource=WORKLOADS, key=KEY, conditions=(along,), fields={"nominatedClusterNames": ["a"]})]
+
+    await desk.write(ADMIT, joined=joined)
+    (body,) = desk.bodies
+    assert asked == [("True", "QuotaReserved")]
+    assert body["status"]["nominatedClusterNames"] == ["a"]
+    assert conditions(body)["fedhub.dev/Dispatched"] == ("True", "Nominated")
+
+
+async def test_a_workload_that_changed_meanwhile_is_admitted_alone():
+    desk = Desk()
+
+    async def joined(document):
+        newer = workload()
+        newer["metadata"]["resourceVersion"] = "2"
+        desk.shop.known.note(WORKLOADS, json.dumps(newer).encode())
+        return [ApplyStatus(resource=WORKLOADS, key=KEY, fields={"nominatedClusterNames": ["a"]})]
+
+    await desk.write(ADMIT, joined=joined)
+    (body,) = desk.bodies
+    assert "nominatedClusterNames" not in body["status"]
+    assert body["metadata"]["resourceVersion"] == "2"

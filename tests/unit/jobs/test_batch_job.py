@@ -184,7 +184,7 @@ def test_status_waits_a_moment_for_a_local_job_that_is_about_to_be_started():
     remote = job(suspend=False, status={"startTime": timestamps.rfc3339(NOW), "active": 1})
     early = KIND.status_back(job(), remote, NOW + timedelta(seconds=1))
     assert (early.status, early.deferred) == (None, True)
-    assert KIND.status_back(job(), remote, NOW + timedelta(seconds=6)).status is not None
+    assert KIND.status_back(job(), remote, NOW + timedelta(seconds=11)).status is not None
 
 
 def test_a_start_is_copied_once_its_pods_are_ready_or_take_long():
@@ -192,13 +192,13 @@ def test_a_start_is_copied_once_its_pods_are_ready_or_take_long():
     local, soon = job(suspend=False), NOW + timedelta(seconds=1)
     assert KIND.status_back(local, job(suspend=False, status=started), soon).deferred
     assert KIND.status_back(local, job(suspend=False, status=started | {"ready": 2}), soon).status is not None
-    assert KIND.status_back(local, job(suspend=False, status=started), NOW + timedelta(seconds=6)).status == started
+    assert KIND.status_back(local, job(suspend=False, status=started), NOW + timedelta(seconds=11)).status == started
 
 
 def test_an_end_that_is_about_to_be_told_is_copied_once():
     met = {"type": "SuccessCriteriaMet", "status": "True", "lastTransitionTime": timestamps.rfc3339(NOW)}
     local, remote = job(suspend=False), job(suspend=False, status={"conditions": [met]})
     assert KIND.status_back(local, remote, NOW + timedelta(seconds=1)).deferred
-    assert KIND.status_back(local, remote, NOW + timedelta(seconds=6)).status == {"conditions": [met]}
+    assert KIND.status_back(local, remote, NOW + timedelta(seconds=11)).status == {"conditions": [met]}
     ended = {"conditions": [met, met | {"type": "Complete"}]}
     assert KIND.status_back(local, job(suspend=False, status=ended), NOW + timedelta(seconds=1)).status == ended
