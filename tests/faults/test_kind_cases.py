@@ -1,6 +1,7 @@
 """Reports of users about kinds other than Jobs, and about checks beside MultiKueue's: the cases' names are theirs."""
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 
@@ -256,3 +257,40 @@ def longest_admitted_and_evicted(made: VirtualWorld) -> float:
         since = (at if since is None else since) if both else None
         longest = max(longest, at - since if since is not None else 0.0)
     return longest
+
+
+# An elastic job (B19)
+
+
+def test_an_elastic_job_grows_where_it_runs() -> None:
+    async def story(made: VirtualWorld) -> None:
+        document = submitted("grows", cpu=1, seconds=10_000, priority=0)
+        document["spec"]["completions"] = 3
+        document["metadata"]["annotations"] = {names.ELASTIC_JOB_ANNOTATION: "true"}
+        document["spec"]["template"]["spec"]["schedulingGates"] = [{"name": names.ELASTIC_JOB_SCHEDULING_GATE}]
+        await made.create(MANAGER, document)
+        await asyncio.sleep(10)
+        (place,) = [name for name in WORKERS if made.running_jobs(name)]
+        before = only(made, place, "jobs")
+        await made.patch(MANAGER, JOBS, "grows", {"spec": {"parallelism": 3}})
+        await asyncio.sleep(30)
+        after = only(made, place, "jobs")
+        assert after["metadata"]["uid"] == before["metadata"]["uid"]
+        assert (after["spec"]["parallelism"], after["spec"].get("suspend", False)) == (3, False)
+        slices = objects(made, MANAGER, "workloads")
+        assert sorted(condition(each, "Finished")[1] for each in slices) == ["", "WorkloadSliceReplaced"]
+        assert used(made)[-1][1] == 3
+        assert all(later - at < 1 for (at, cpus), (later, _) in pairwise(used(made)) if cpus > 3)
+
+    gates = {"feature_gates": {"ElasticJobsViaWorkloadSlices": True}}
+    play(world("batch/job", settings=gates), story)
+
+
+def used(made: VirtualWorld) -> list[tuple[float, int]]:
+    """What the manager's queue told of as reserved, and when. Both slices count until the end of the former is seen."""
+    told = []
+    for at, cluster, event in made.commits:
+        if cluster == MANAGER and event.store == f"{KUEUE}/clusterqueues" and event.new is not None:
+            for flavor in value_at(event.new.document(), "status.flavorsReservation", []):
+                told += [(at, int(resource["total"])) for resource in flavor["resources"]]
+    return told

@@ -161,7 +161,9 @@ class PlanWriter:
 
     def _admission(self, workload: Document, step: Admit) -> list[Intent]:
         checks = self._required_checks(step)
-        return scheduling_writes.admit_at_once(workload, step, checks, self._observability, self._clock.now())
+        cluster = self._cluster_of(step.replaces) if step.replaces is not None else ""
+        now = self._clock.now()
+        return scheduling_writes.admit_at_once(workload, step, checks, self._observability, now, cluster)
 
     async def _along(self, workload: Document, intents: Sequence[Intent]) -> Sequence[ApplyStatus]:
         if self.joined is None:
@@ -170,6 +172,11 @@ class PlanWriter:
             if isinstance(intent, ApplyStatus):
                 workload = intent_effects.status_after(workload, intent, self._clock.now())
         return await self.joined(workload)
+
+    def _cluster_of(self, key: Key) -> str:
+        """The worker cluster that MultiKueue found for a Workload, if it did."""
+        workload = self._known.document(WORKLOADS, key)
+        return str((workload.get("status") or {}).get("clusterName", "")) if workload is not None else ""
 
     def _give_up(self, step: Admit) -> None:
         """Forget it, later and later: nothing else keeps engine and server from going round and round."""

@@ -23,10 +23,21 @@ def still_waits(workload: Document) -> bool:
 
 
 def admit_at_once(
-    workload: Document, step: Admit, required_checks: frozenset[str], how: Observability, now: datetime
+    workload: Document,
+    step: Admit,
+    required_checks: frozenset[str],
+    how: Observability,
+    now: datetime,
+    cluster: str = "",
 ) -> list[Intent]:
-    """``admit`` together with what the Workload's controller would write next: the list of its checks."""
-    return _admit(workload, step, required_checks, how, StatusDraft(workload, now), list_checks=True)
+    """``admit`` together with what the Workload's controller would write next: the list of its checks.
+
+    ``cluster`` is the worker in which the slice that it replaces runs: its pods are there, so it goes nowhere else.
+    """
+    draft = StatusDraft(workload, now)
+    if cluster:
+        draft.put(clusterName=cluster)
+    return _admit(workload, step, required_checks, how, draft, list_checks=True)
 
 
 def admit(

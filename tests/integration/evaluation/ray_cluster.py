@@ -7,9 +7,11 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+PATIENCE_SECONDS = 300.0
 LISTS = (
     "initialization_commands",
     "setup_commands",
@@ -30,13 +32,20 @@ def running(folder: Path, cpus: int, *, grows_to: int = 0) -> Iterator[str]:
     port = free_port()
     environment = os.environ | {"RAY_AUTH_MODE": "disabled", "RAY_agent_register_timeout_ms": "120000"}
     command = [str(Path(sys.executable).parent / "ray"), "start", "--head", "--block", f"--port={port}"]
-    command += [f"--num-cpus={cpus}", f"--temp-dir={folder}", "--include-dashboard=false", "--disable-usage-stats"]
+    command += [
+        "--node-ip-address=127.0.0.1",
+        f"--num-cpus={cpus}",
+        f"--temp-dir={folder}",
+        "--include-dashboard=false",
+        "--disable-usage-stats",
+    ]
     if grows_to:
         command.append(f"--autoscaling-config={_autoscaling(folder, grows_to)}")
         environment |= {"AUTOSCALER_UPDATE_INTERVAL_S": "1", "RAY_FAKE_CLUSTER": "1"}
     with (folder / "ray.log").open("wb") as log:
         head = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
     try:
+        _until_listening(port)
         yield f"127.0.0.1:{port}"
     finally:
         head.send_signal(signal.SIGTERM)
@@ -46,6 +55,15 @@ def running(folder: Path, cpus: int, *, grows_to: int = 0) -> Iterator[str]:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(head.pid, signal.SIGKILL)
         head.wait(30)
+
+
+def _until_listening(port: int) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.2)
+    raise TimeoutError(f"Ray does not listen within {PATIENCE_SECONDS:g} s")
 
 
 def free_port() -> int:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -228,3 +229,10 @@ async def test_a_workload_that_changed_meanwhile_is_admitted_alone():
     (body,) = desk.bodies
     assert "nominatedClusterNames" not in body["status"]
     assert body["metadata"]["resourceVersion"] == "2"
+
+
+async def test_a_slice_goes_where_the_one_it_replaces_runs():
+    old, key = workload("old", clusterName="w1"), Key("ns", "old")
+    desk = Desk(documents=[workload(), old])
+    await desk.write(replace(ADMIT, replaces=key, replaced_message="grown"))
+    assert desk.bodies[0]["status"]["clusterName"] == "w1"
