@@ -25,7 +25,7 @@ from worker_agent.api import timestamps
 from worker_agent.api.document import Document
 from worker_agent.api.workload import Workload
 from worker_agent.engine import nomination, policy, workload_info
-from worker_agent.engine.flavors import FlavorRequest
+from worker_agent.engine.flavor_request import FlavorRequest
 from worker_agent.engine.preemption import victims
 from worker_agent.engine.state import ClusterState
 from worker_agent.engine.tas.placement import NO_PLACEMENT

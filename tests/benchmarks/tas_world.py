@@ -102,11 +102,17 @@ def _placed(name: str, host: str) -> Document:
 
 def put_waiting(state: ClusterState, number: int, cpu: int, request: Document) -> None:
     """A new workload at the head of queue ``number``, in place of the one before."""
-    key = Key("default", f"new-{number}")
-    state.delete_workload(key, START)
+    key = leave(state, number)
     spec = {"queueName": _queue(number), "podSets": [pod_set(PODS, cpu, request)]}
     metadata = {"name": key.name, "namespace": key.namespace, "uid": key.name}
     engine_objects.put(state, {"kind": "Workload", "metadata": metadata, "spec": spec}, START)
+
+
+def leave(state: ClusterState, number: int) -> Key:
+    """The workload of queue ``number`` is gone, whether it waited or ran."""
+    key = Key("default", f"new-{number}")
+    state.delete_workload(key, START)
+    return key
 
 
 def asks(cpu: int, request: Document, with_what: str = "") -> list[PodSetAsk]:

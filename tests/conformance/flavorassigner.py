@@ -8,7 +8,7 @@ from worker_agent.api import quantity, timestamps
 from worker_agent.api.workload import Workload
 from worker_agent.engine import flavors, policy, workload_info
 from worker_agent.engine.assignment import Assignment, PodSetResult
-from worker_agent.engine.flavors import FlavorRequest
+from worker_agent.engine.flavor_request import FlavorRequest
 from worker_agent.engine.modes import Mode, NoFitReason, PreemptionMode
 from worker_agent.engine.preemption.search import Preemptor, Simulation, Target
 from worker_agent.engine.resources import FlavorResource

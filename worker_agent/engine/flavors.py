@@ -5,57 +5,21 @@ What an algorithm consults beyond quota (preemption, placement) comes in with th
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from worker_agent.api import names, selectors
 from worker_agent.engine import modes, quota, resources
 from worker_agent.engine.assignment import Assignment, Attempt, FlavorChoice, PodSetResult
-from worker_agent.engine.cluster_queue import ClusterQueueRow, ResourceGroup
+from worker_agent.engine.cluster_queue import ResourceGroup
+from worker_agent.engine.flavor_request import FlavorRequest
 from worker_agent.engine.hierarchy import lowest_subtree_that_fits
 from worker_agent.engine.modes import BEST, WORST, FlavorMode, NoFitReason, PreemptionMode
-from worker_agent.engine.policy import Policy
-from worker_agent.engine.preemption.search import PreemptionSearch, Preemptor
-from worker_agent.engine.queue_state import QueueState
 from worker_agent.engine.resources import PODS, Amounts, FlavorResource, Requests
 from worker_agent.engine.scan import ScanState
 from worker_agent.engine.slice_replacement import Replaced
 from worker_agent.engine.tas import topology_assignment
-from worker_agent.engine.tas.placement import Placement, asks_for_topology
-from worker_agent.engine.workload_info import PodSetRow, WorkloadRow
-
-Nominated = Sequence[Mapping[str, str]]
-"""Per pod set: resource -> the only flavor that a recomputation may use."""
-
-
-class FlavorRequest(NamedTuple):
-    """A workload that wants flavors in a ClusterQueue, and what the scan consults."""
-
-    row: WorkloadRow
-    queue: ClusterQueueRow
-    state: QueueState
-    now: int
-    search: PreemptionSearch
-    placement: Placement
-    cycle: int
-    scan: ScanState | None = None
-    nominated: Nominated | None = None
-    replaced: Replaced | None = None
-    """The slice of an elastic job whose place the workload takes."""
-
-    @property
-    def policy(self) -> Policy:
-        return self.state.policy
-
-    @property
-    def preemptor(self) -> Preemptor:
-        return Preemptor(self.row, self.queue, self.state, self.now)
-
-    def restricted_to(self, assignment: Assignment) -> "FlavorRequest":
-        """The same request from the first flavor on, but only with the flavors nominated before."""
-        nominated = [
-            {resource: choice.flavor for resource, choice in pod_set.flavors.items()} for pod_set in assignment.pod_sets
-        ]
-        return self._replace(scan=None, nominated=nominated)
+from worker_agent.engine.tas.placement import asks_for_topology
+from worker_agent.engine.workload_info import PodSetRow
 
 
 def assign(request: FlavorRequest, counts: Sequence[int] | None = None) -> Assignment:

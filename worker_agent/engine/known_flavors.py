@@ -8,7 +8,7 @@ head whose nodes another one took keeps its flavors if they still fit. Only plac
 from worker_agent.engine import flavors, quota, slice_replacement
 from worker_agent.engine.assignment import Assignment, FlavorChoice, PodSetResult
 from worker_agent.engine.cluster_queue import ClusterQueueRow
-from worker_agent.engine.flavors import FlavorRequest
+from worker_agent.engine.flavor_request import FlavorRequest
 from worker_agent.engine.hierarchy import lowest_subtree_that_fits
 from worker_agent.engine.modes import BEST, Mode
 from worker_agent.engine.policy import Policy

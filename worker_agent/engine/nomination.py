@@ -8,7 +8,7 @@ from worker_agent.api import names
 from worker_agent.engine import admissibility, conditions, flavors, partial_admission, slice_replacement
 from worker_agent.engine.assignment import Assignment
 from worker_agent.engine.cluster_queue import ClusterQueueRow
-from worker_agent.engine.flavors import FlavorRequest
+from worker_agent.engine.flavor_request import FlavorRequest
 from worker_agent.engine.known_flavors import KnownFlavors
 from worker_agent.engine.modes import Mode
 from worker_agent.engine.partial_admission import Reduction

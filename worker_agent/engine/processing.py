@@ -17,7 +17,7 @@ from worker_agent.engine import (
 from worker_agent.engine.assignment import Assignment
 from worker_agent.engine.claims import Claims
 from worker_agent.engine.cluster_queue import ClusterQueueRow
-from worker_agent.engine.flavors import FlavorRequest
+from worker_agent.engine.flavor_request import FlavorRequest
 from worker_agent.engine.modes import Mode
 from worker_agent.engine.nomination import Entry, Found, Outcome, Search
 from worker_agent.engine.plan import Admit, Evict, Plan, Requeue, SecondPassFailed, Step

@@ -26,7 +26,7 @@ from worker_agent.engine import (
 )
 from worker_agent.engine.cluster_queue import ClusterQueueRow
 from worker_agent.engine.conditions import Phase
-from worker_agent.engine.flavors import FlavorRequest
+from worker_agent.engine.flavor_request import FlavorRequest
 from worker_agent.engine.modes import Mode
 from worker_agent.engine.nomination import Found, Search
 from worker_agent.engine.pending import PendingQueue

@@ -12,7 +12,7 @@ from worker_agent.api.workload import Workload
 from worker_agent.engine import conditions, flavors, resources, simulate, story_shortage, workload_info
 from worker_agent.engine.cluster_queue import ClusterQueueRow, ResourceGroup
 from worker_agent.engine.conditions import Phase
-from worker_agent.engine.flavors import FlavorRequest
+from worker_agent.engine.flavor_request import FlavorRequest
 from worker_agent.engine.modes import BEST, FlavorMode, PreemptionMode, preferred
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.preemption import victims
