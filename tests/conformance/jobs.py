@@ -44,7 +44,9 @@ _SOME_TIME = "2026-01-01T00:00:00Z"
 def pod_sets(case: Document) -> list[str]:
     """<kind>.TestPodSets."""
     kind, expected = kind_of(case), case["expect"]
-    job = next(each for each in case["input"].values() if each and each["kind"] == kind.resource.kind)
+    given = [each for each in case["input"].values() if each]
+    job = next(each for each in given if each["kind"] == kind.resource.kind)
+    job = companions.joined(job, kind.companions(job), companion_in({ref_of(each): each for each in given}))
     try:
         found = [pod_set.document() for pod_set in kind.pod_sets(job, policy_of(case))]
     except TopologyRequestError as error:
