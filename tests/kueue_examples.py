@@ -130,6 +130,15 @@ def until(kubectl: Kubectl, name: str, holds: Callable[[Document], bool]) -> Doc
         time.sleep(0.2)
 
 
+def as_if(dry: Document, job: Document) -> Document:
+    """What a dry run would have made, had it made this very job: some kinds write their name and UID into the spec."""
+    text = json.dumps(dry)
+    for field in ("uid", "name"):
+        text = text.replace(json.dumps(dry["metadata"][field]), json.dumps(job["metadata"][field]))
+    made_so: Document = json.loads(text)
+    return made_so
+
+
 def kind_of(document: Document) -> JobKind:
     return next(kind for kind in KINDS.values() if kind.resource.kind == document["kind"])
 

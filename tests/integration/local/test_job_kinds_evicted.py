@@ -16,6 +16,7 @@ from tests.kueue_examples import (
     ENDING,
     FOLDER,
     SERVING,
+    as_if,
     ended_well,
     is_served,
     kind_of,
@@ -59,14 +60,6 @@ def workload_of(kubectl, job):
         if any(owner["uid"] == uid for owner in each["metadata"].get("ownerReferences", ())):
             return f"workload/{each['metadata']['name']}"
     return ""
-
-
-def as_if(dry, job):
-    """What a dry run would have made, had it made this very job: some kinds write their name and UID into the spec."""
-    text = json.dumps(dry)
-    for field in ("uid", "name"):
-        text = text.replace(json.dumps(dry["metadata"][field]), json.dumps(job["metadata"][field]))
-    return json.loads(text)
 
 
 def is_within(part, whole):
