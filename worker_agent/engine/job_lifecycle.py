@@ -5,11 +5,12 @@ is one pass over ``STEPS``; the first step that stops ends it. Several steps may
 those before it did.
 """
 
+import math
 from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
-from worker_agent.api import frameworks, names
+from worker_agent.api import frameworks, names, timestamps
 from worker_agent.api.document import Document, at
 from worker_agent.api.job_kind import prebuilt_name, queue_name
 from worker_agent.api.meta import Key
@@ -39,6 +40,11 @@ from worker_agent.engine.job_pass import JobPass
 from worker_agent.engine.job_view import WRITES, JobView
 
 FINISHED_WORKLOAD: Final = "FinishedWorkload"
+DEPENDENTS_FIRST: Final = "foregroundDeletion"
+DEFAULT_GRACE_SECONDS: Final = 30
+"""What a pod has that names no terminationGracePeriodSeconds."""
+STOP_MARGIN_SECONDS: Final = 5
+"""How much longer than its grace a pod may take to go."""
 
 Step = Callable[[JobPass], bool]
 """Does what is due; True ends the decision."""
@@ -96,11 +102,32 @@ def _gone(run: JobPass) -> bool:
     if view.kind.skips(view.job, view.policy):
         return True
     if view.job["metadata"].get("deletionTimestamp"):
-        if not _pods_linger(run):
+        seconds = _seconds_to_linger(run) if _pods_linger(run) else 0.0
+        if seconds <= 0:
             run.finalize_workloads(run.candidates())
             run.finalize_job()
+        elif seconds < math.inf:
+            run.requeue_after(seconds)
         return True
     return False
+
+
+def _seconds_to_linger(run: JobPass) -> float:
+    """How long a deleted job's pods may still be there: as long as it says so itself, unless its dependents go first.
+
+    Then pods go at once and the Workload, another dependent, is waited for by the job's own deletion, while controllers
+    look away from a job on its way out and its status stays as it was.
+    """
+    metadata = run.job["metadata"]
+    if DEPENDENTS_FIRST not in (metadata.get("finalizers") or ()):
+        return math.inf
+    graces = (
+        at(pod_set, ("template", "spec", "terminationGracePeriodSeconds"), DEFAULT_GRACE_SECONDS)
+        for workload in run.candidates()
+        for pod_set in at(workload, ("spec", "podSets"), [])
+    )
+    longest = float(max(graces, default=DEFAULT_GRACE_SECONDS)) + STOP_MARGIN_SECONDS
+    return (timestamps.parse(metadata["deletionTimestamp"]) - run.now).total_seconds() + longest
 
 
 def _let_go_of_namesakes(run: JobPass) -> None:

@@ -11,6 +11,8 @@ from hub.local.federation import Federation
 from tests import cluster_choice
 from tests.local_federation import Kubectl, running
 
+pytestmark = pytest.mark.timeout(600)  # real control planes take their time on a busy machine
+
 JOB = """
 apiVersion: batch/v1
 kind: Job

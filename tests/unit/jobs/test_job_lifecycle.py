@@ -1,8 +1,10 @@
 """One decision about a job: which step acts, what it writes, what it says."""
 
+from datetime import timedelta
+
 import pytest
 
-from worker_agent.api import names
+from worker_agent.api import names, timestamps
 from worker_agent.api.document import put
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.selectors import parse_label_query
@@ -12,6 +14,7 @@ from worker_agent.engine.intents import (
     DeleteObject,
     PatchObject,
     RemoveFinalizer,
+    RequeueAfter,
 )
 from worker_agent.engine.job_ancestors import Ancestry
 from worker_agent.jobs.pod import Pod
@@ -53,6 +56,16 @@ def test_quota_of_a_job_being_deleted_is_kept_while_its_pods_run():
     assert decide(view(job(metadata=DELETED, status={"active": 1}), workload(job()))) == []
     elsewhere = job(metadata=DELETED, status={"active": 1}, managedBy=names.MULTIKUEUE_CONTROLLER)
     assert conditions(decide(view(elsewhere, workload(job()))))["Finished"][1] == "OwnerNotFound"
+
+
+@pytest.mark.parametrize(("seconds_ago", "is_let_go"), [(10, False), (36, True)])
+def test_quota_of_a_job_whose_dependents_go_first_is_kept_no_longer_than_its_pods_may_stay(seconds_ago, is_let_go):
+    """Its Workload holds up its own deletion, and nobody tells any more how many pods run."""
+    deleted = timestamps.rfc3339(NOW - timedelta(seconds=seconds_ago))
+    going = job(metadata={"deletionTimestamp": deleted, "finalizers": ["foregroundDeletion"]}, status={"active": 1})
+    intents = decide(view(going, workload(job())))
+    assert bool(of_type(intents, RemoveFinalizer)) is is_let_go
+    assert [each.seconds for each in of_type(intents, RequeueAfter)] == ([] if is_let_go else [25.0])
 
 
 def test_finish_of_a_finished_orphan_keeps_its_reason():
