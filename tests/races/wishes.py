@@ -9,7 +9,7 @@ from worker_agent.api.document import Document
 
 @dataclass
 class Wish:
-    """``asked`` is what stands at JSON pointers of the object; ``hurt``: pods were deleted, so a job may have failed."""
+    """``asked`` stands at JSON pointers of the object; ``hurt``: pods were deleted, so a job may have failed."""
 
     subject: Subject
     wanted: bool = False

@@ -18,7 +18,7 @@ from worker_agent.engine.intents import Intent, PatchObject
 from worker_agent.jobs import leader_worker_set_lifecycle, stateful_set_lifecycle
 from worker_agent.jobs.leader_worker_set import NAME_LABEL
 from worker_agent.jobs.serving import ServingKind
-from worker_agent.jobs.serving_pass import ServingView
+from worker_agent.jobs.serving_pass import ServingView, without_moves_of_what_runs
 from worker_agent.kube.controller import Controller
 from worker_agent.kube.informer import Event
 
@@ -123,7 +123,8 @@ class ServingController:
         lookup = None if job is None else await self._world.ancestors.of(job)
         if job is not None and lookup is not None and _has_managed_ancestor(job, lookup, self._world):
             return None
-        return await self._applier.apply(self._decide(self._view(key, job), self._world.clock.now()))
+        intents = self._decide(self._view(key, job), self._world.clock.now())
+        return await self._applier.apply(without_moves_of_what_runs(intents))
 
     def _is_managed(self, job: Document) -> bool:
         policy = self._world.policy

@@ -1,7 +1,7 @@
 """Decisions about serving sets in progress: the objects they look at, and the intents so far (spec/jobs 9.12, 9.13)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from worker_agent.api import names
@@ -153,6 +153,25 @@ class ServingPass:
         if missing.workload_class:
             told = f'WorkloadPriorityClass "{missing.workload_class}" not found'
             self.event("WorkloadPriorityClassNotFound", told, "Warning")
+
+
+def without_moves_of_what_runs(intents: Iterable[Intent]) -> list[Intent]:
+    """The queue of a pod that was let go, and of a Workload with quota, is immutable: writing it would be refused each
+    time, and with it what else is to be done for the set. It follows once the pod or the quota is gone."""
+    kept = (_unmoved(intent) if isinstance(intent, PatchObject) else intent for intent in intents)
+    return [intent for intent in kept if not isinstance(intent, PatchObject) or intent.after != intent.before]
+
+
+def _unmoved(intent: PatchObject) -> PatchObject:
+    before = intent.before
+    if intent.resource == PODS and not pod_facts.is_gated(before):
+        path: tuple[str, ...] = ("metadata", "labels", names.QUEUE_NAME_LABEL)
+    elif intent.resource == WORKLOADS and reservation.has_quota(before):
+        path = ("spec", "queueName")
+    else:
+        return intent
+    named = at(before, path)
+    return intent if named is None else replace(intent, after=put(intent.after, path, named))
 
 
 def ungated(pod: Document) -> Document:
