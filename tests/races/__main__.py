@@ -1,7 +1,7 @@
 """Races of users with the machinery: ``python -m tests.races [--seeds 200] [--first 0] [--processes 2]``.
 
-Each race is drawn from its seed, over six kinds at a time, and runs in memory on virtual time; ``--seed N`` runs one and
-shows its script; ``--kinds Job,JobSet`` races these in every seed. Prints violations as they are found, a table of
+Each race is drawn from its seed, over six kinds at a time, and runs in memory on virtual time; ``--seed N`` runs one
+and shows its script; ``--kinds Job,JobSet`` races these in every seed. Prints violations as they are found, a table of
 kind x races x violations, and JSON on the last line; the exit code is 1 on violations.
 """
 

@@ -49,8 +49,9 @@ def _of_subject(world: World, wish: Wish) -> Iterable[str]:
 def _state(subject: Subject, found: Document, wish: Wish) -> Iterable[str]:
     name, kind = found["metadata"]["name"], subject.kind
     if subject.of_pods:
-        if at_path(found, "status.phase") not in ENDED:
-            yield f"{name} has not ended: {at_path(found, 'status.phase')}, gates {at_path(found, 'spec.schedulingGates')}"
+        phase, gates = at_path(found, "status.phase"), at_path(found, "spec.schedulingGates")
+        if phase not in ENDED:
+            yield f"{name} has not ended: {phase}, gates {gates}"
     elif subject.ends:
         if kind.finished(found) is None:
             yield f"{name} has not ended: suspended {kind.is_suspended(found)}, {_short(found)}"
