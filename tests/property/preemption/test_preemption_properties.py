@@ -174,10 +174,10 @@ def test_preemption_lets_the_preemptor_in(history: History, name: str, cpu: int,
 def test_preemption_comes_to_an_end(history: History) -> None:
     """Without newcomers, evictions and cycles settle: no two workloads throw each other out for ever.
 
-    Classical preemption only. With fair sharing Kueue's own algorithm can alternate: one in a hundred of these histories
-    does, and with the gate PrioritizePreemptorWorkloads, under which the preemptor gets in before its victim comes back,
-    one in six hundred, where LessThanInitialShare is the only strategy. ``tests/unit/cases/test_turns_and_shares.py``
-    (TestVictimThatComesBack) has the least example.
+    Classical preemption only. With fair sharing Kueue's own algorithm can alternate: one in a hundred of these
+    histories does. With the gate PrioritizePreemptorWorkloads the preemptor gets in before its victim comes back, and
+    one in six hundred goes on for ever, where LessThanInitialShare is the only strategy. The least example is in
+    ``tests/unit/cases/test_turns_and_shares.py`` (TestVictimThatComesBack).
     """
     made = world(history)
     assume(not made.state.policy.fair_sharing)
