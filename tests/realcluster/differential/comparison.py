@@ -1,6 +1,7 @@
 """Finds where two answers differ, and which of these differences are known."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -54,14 +55,12 @@ def unlisted(found: list[Difference], listed: list[Known]) -> list[Difference]:
 
 
 def differences(script: Script, embedded: Player, real: Player, namespace: str) -> list[Difference]:
-    """Where the two servers differ, over the steps of a script that is played on both.
+    """Where the two servers differ, over the steps of a script that is played on both at the same time.
 
     After an answer of another status the servers hold different things, so what follows it is not compared.
     """
-    played = []
-    for player in (embedded, real):
-        masks = Masks()
-        played.append([masks.answer(answer) for answer in player.play(script, namespace)])
+    with ThreadPoolExecutor(2) as both:
+        played = both.map(lambda player: _played(script, player, namespace), (embedded, real))
     found: list[Difference] = []
     for number, (one, other) in enumerate(zip(*played, strict=True), 1):
         if one["status"] != other["status"]:
@@ -72,6 +71,11 @@ def differences(script: Script, embedded: Player, real: Player, namespace: str) 
             for path, left, right in walk(one[part], other[part], part)
         ]
     return found
+
+
+def _played(script: Script, player: Player, namespace: str) -> list[dict[str, Any]]:
+    masks = Masks()
+    return [masks.answer(answer) for answer in player.play(script, namespace)]
 
 
 def summary(answer: dict[str, Any]) -> str:
