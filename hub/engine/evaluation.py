@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-ENCODING_VERSION: Final = 3
+ENCODING_VERSION: Final = 4
 
 
 class Outlook(IntEnum):
@@ -39,7 +39,8 @@ class Evaluation(msgspec.Struct, frozen=True, array_like=True):
     """One cluster's answer.
 
     ``reason`` is a word, ``message`` says it to people. ``position`` counts workloads ahead in the queue (-1: does not
-    wait), ``load`` is the demand ahead and held, in thousandths of the queue's quota, ``free`` what would be left after
+    wait), ``wait`` is the time for which quota may have to be waited for, in milliseconds. ``load`` is the demand ahead
+    and held, in thousandths of the queue's quota, ``free`` what would be left after
     it, likewise. ``lost_pod_seconds`` is what preemption would throw away. ``price`` is in millionths per hour.
     ``exact``: the worker runs the same engine by the same policy. ``admission`` is what the worker would write (JSON).
     ``provisions``: an autoscaler there is asked for nodes first, so starting takes its time even where it fits.
@@ -50,6 +51,7 @@ class Evaluation(msgspec.Struct, frozen=True, array_like=True):
     reason: str = ""
     message: str = ""
     position: int = -1
+    wait: int = 0
     load: int = 0
     free: int = 0
     victims: int = 0

@@ -7,11 +7,11 @@ from typing import Final
 
 import msgspec
 
-from hub.engine import node_fit, screen
+from hub.engine import expected_wait, node_fit, screen
 from hub.engine.evaluation import Evaluation, Outlook, Request
 from hub.engine.node_fit import Holding
 from hub.engine.views import Views, WorkerView
-from worker_agent.api import names, quantity
+from worker_agent.api import names, quantity, timestamps
 from worker_agent.api.document import get as value_at
 from worker_agent.api.meta import Key
 from worker_agent.api.workload import Workload
@@ -65,7 +65,7 @@ class _Question:
             row = self._row(view, known)
         assert row is not None
         verdict = simulate.verdict_on(row, state, self._now, Search(self._search, TopologyPlacement(state)))
-        return _Judgement(view, row, verdict).evaluation()
+        return _Judgement(view, row, verdict, timestamps.micros(self._now)).evaluation()
 
     def _row(self, view: WorkerView, known: WorkloadRow | None) -> WorkloadRow:
         """Of what would be sent there; the copy that waits there already has its own place in the queue."""
@@ -82,7 +82,8 @@ class _Question:
 class _Judgement:
     """A verdict in figures that clusters can be compared by."""
 
-    def __init__(self, view: WorkerView, row: WorkloadRow, verdict: Verdict) -> None:
+    def __init__(self, view: WorkerView, row: WorkloadRow, verdict: Verdict, now: int) -> None:
+        self._now = now
         self._view = view
         self._row = row
         self._verdict = verdict
@@ -99,6 +100,7 @@ class _Judgement:
             reason=reason,
             message=message,
             position=-1 if verdict.position is None else verdict.position,
+            wait=self._wait(),
             load=self._load(),
             free=self._free(),
             victims=len(verdict.victims),
@@ -173,6 +175,14 @@ class _Judgement:
                 words = ", ".join(f"{name} {text}" for name, text in sorted(resources.documents(each).items()))
                 shapes.append(f"{pod_set.count} pods of {words}")
         return " and ".join(shapes)
+
+    def _wait(self) -> int:
+        """Where it waits for quota: for what it lacks once those ahead of it have theirs."""
+        if self._queue is None or self._verdict.kind is not simulate.Outlook.WAITS:
+            return 0
+        left, ahead = simulate.room_left(self._view.state, self._queue), self._verdict.demand_ahead
+        missing = {name: ahead.get(name, 0) + asked - left.get(name, 0) for name, asked in self._asked.items()}
+        return expected_wait.milliseconds(self._queue, missing, self._now)
 
     def _load(self) -> int:
         """Demand ahead, usage and its own, in thousandths of the queue's quota: the fullest resource counts."""

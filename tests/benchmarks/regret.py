@@ -1,6 +1,6 @@
 """What not knowing costs: mean time to start and work lost to preemption, against a dispatcher that knows everything.
 
-    python -m tests.benchmarks.regret [--jobs 2000] [--seed 1] [--delay-ms 500]
+    python -m tests.benchmarks.regret [--jobs 2000] [--seeds 1,2,3,4,5] [--delay-ms 100]
 
 A trace of jobs over five unequal clusters on virtual time. Every cluster is a real engine; the hub is the real one's
 views, evaluation and choice. Compared: ``capacity-aware`` as it is (each message between hub and worker takes a delay,
@@ -8,7 +8,8 @@ run times are unknown), the same policy with zero delay and true run times (``or
 is worked out from the true ends of everybody before it), and Kueue's AllAtOnce and Incremental with the same delay.
 The manager's own quota is not in the way; a preempted job is dispatched anew and starts from nothing. Prints JSON:
 per dispatcher mean and median seconds from creation to the first start, pod-seconds lost to preemption, copies made;
-``regret`` is the mean's ratio to the oracle's, target at most 1.10.
+``regret`` is the mean's ratio to the oracle's over all traces, ``lost_work_ratio`` that of the work lost, targets at
+most 1.10. A message takes 100 ms unless said otherwise: a fast one around the world.
 """
 
 import argparse
@@ -331,7 +332,7 @@ class Oracle(CapacityAware):
 
     def judged(self, job: Job, answer: Sequence[Evaluation]) -> Sequence[Evaluation]:
         return [
-            msgspec.structs.replace(each, load=self._wait_ms(job, each.cluster))
+            msgspec.structs.replace(each, wait=self._wait_ms(job, each.cluster))
             if each.outlook == Outlook.WAITS
             else each
             for each in answer
@@ -359,32 +360,37 @@ DISPATCHERS: Final[tuple[type[Simulation], ...]] = (Oracle, CapacityAware, AllAt
 
 def compare(count: int, seed: int, delay_ms: int) -> dict[str, Any]:
     """All dispatchers on the same trace."""
-    results = {}
-    for kind in DISPATCHERS:
-        results[kind.name] = kind(trace(count, seed), 0 if kind is Oracle else delay_ms).run()
-    oracle = results[Oracle.name]
-    mean = oracle["mean_s"]
-    regret = {name: round(found["mean_s"] / mean, 3) for name, found in results.items()} if mean else {}
-    lost = oracle["lost_pod_seconds"]
-    work = {name: round(found["lost_pod_seconds"] / lost, 3) for name, found in results.items()} if lost else {}
+    return {kind.name: kind(trace(count, seed), 0 if kind is Oracle else delay_ms).run() for kind in DISPATCHERS}
+
+
+def ratios(results: Sequence[dict[str, Any]], figure: str) -> dict[str, float]:
+    """Of the sums over all traces, to the oracle's. A single trace says little: a few long waits decide its mean."""
+    sums = {name: sum(found[name][figure] for found in results) for name in results[0]}
+    oracle = sums[Oracle.name]
+    return {name: round(value / oracle, 3) for name, value in sums.items()} if oracle else {}
+
+
+def report(count: int, seeds: Sequence[int], delay_ms: int) -> dict[str, Any]:
+    results = [compare(count, seed, delay_ms) for seed in seeds]
+    regret, work = ratios(results, "mean_s"), ratios(results, "lost_pod_seconds")
     return {
         "jobs": count,
-        "seed": seed,
         "delay_ms": delay_ms,
-        "dispatchers": results,
+        "traces": [{"seed": seed, "dispatchers": found} for seed, found in zip(seeds, results, strict=True)],
         "regret": regret,
         "lost_work_ratio": work,
-        "target_met": bool(regret) and regret[CapacityAware.name] <= TARGET,
+        "target_met": all(each.get(CapacityAware.name, 1.0) <= TARGET for each in (regret, work)),
     }
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--jobs", type=int, default=2_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--delay-ms", type=int, default=500, help="one message between hub and worker")
+    parser.add_argument("--jobs", type=int, default=2_000, help="jobs of a trace")
+    parser.add_argument("--seeds", default="1,2,3,4,5", help="one trace for each")
+    parser.add_argument("--delay-ms", type=int, default=100, help="one message between hub and worker")
     given = parser.parse_args()
-    print(json.dumps(compare(given.jobs, given.seed, given.delay_ms), indent=2))
+    seeds = [int(seed) for seed in given.seeds.split(",")]
+    print(json.dumps(report(given.jobs, seeds, given.delay_ms), indent=2))
     return 0
 
 

@@ -27,6 +27,6 @@ def ranked(
     return sorted(evaluations, key=lambda found: (*_standing(found), near.get(found.cluster, 0), *score(found)))
 
 
-def _standing(evaluation: Evaluation) -> tuple[int, int, int, bool]:
-    waits = evaluation.load if not evaluation.fits else 0
-    return evaluation.outlook, evaluation.lost_pod_seconds, waits, evaluation.provisions
+def _standing(evaluation: Evaluation) -> tuple[int, int, int, int, bool]:
+    load = evaluation.load if not evaluation.fits else 0
+    return evaluation.outlook, evaluation.lost_pod_seconds, evaluation.wait, load, evaluation.provisions
