@@ -33,7 +33,11 @@ UNCONFIRMED_SECONDS: Final = 10.0
 """A nomination that went along with the Workload's admission shows by then, or was not written."""
 
 TICK_SECONDS: Final = 1.0
-"""How often workloads that wait are looked at again while something changes on the workers."""
+"""How often workloads that wait are looked at again, at the latest, while something changes on the workers."""
+
+SHORTEST_PACE: Final = 0.2
+PACE_PER_PASS: Final = 20.0
+"""They are looked at sooner, down to the shortest pace, where a look costs at most a twentieth of the time."""
 
 WRITES_AT_A_TIME: Final = 32
 
@@ -87,7 +91,9 @@ class DispatchLoop:
         self._preflight: Preflight | None = None
         self._fresh: set[Key] = set()
         self._cases: dict[Key, _Case] = {}
-        self._news = False
+        self._news_at = float("-inf")
+        self._pace = SHORTEST_PACE
+        self._alarm: asyncio.TimerHandle | None = None
         self._all_due = False
         self._wake = asyncio.Event()
         self._runs = False
@@ -105,7 +111,13 @@ class DispatchLoop:
 
     def learned(self, cluster: str) -> None:
         """Something is known of ``cluster`` that was not known before."""
-        self._news = True
+        self._news_at = self._clock.monotonic()
+        if self._cases and self._alarm is None:
+            self._alarm = asyncio.get_running_loop().call_later(self._pace, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        self._wake.set()
 
     def reconsider(self) -> None:
         """Work may go elsewhere than before: an administrator changed the federation, or a policy."""
@@ -144,8 +156,10 @@ class DispatchLoop:
             pass
         self._wake.clear()
         await self._clock.sleep(self._settings.batch_period)
+        began = self._clock.monotonic()
         try:
             await self._pass()
+            self._pace = min(TICK_SECONDS, max(SHORTEST_PACE, PACE_PER_PASS * (self._clock.monotonic() - began)))
         except Exception:
             # One workload that cannot be evaluated must not end dispatch for all others.
             log.exception("a round of dispatch failed; the next one comes in %g s", TICK_SECONDS)
@@ -153,8 +167,7 @@ class DispatchLoop:
             await self._clock.sleep(TICK_SECONDS)
 
     async def _pass(self) -> None:
-        news, self._news = self._news, False
-        keys = self._due(news)
+        keys = self._due()
         turns = [turn for key in keys if (turn := self._turn(key)) is not None]
         if not turns:
             # Orders pile up while nobody asks.
@@ -164,7 +177,7 @@ class DispatchLoop:
             turns = await self._preflight.checked(turns)
         await self._dispatch(self._turns.in_order(turns))
 
-    def _due(self, news: bool) -> set[Key]:
+    def _due(self) -> set[Key]:
         fresh, self._fresh = self._fresh, set()
         all_due, self._all_due = self._all_due, False
         if all_due:
@@ -173,8 +186,9 @@ class DispatchLoop:
         for key, case in self._cases.items():
             waited = instant - case.tried_at
             over = now - case.round.started >= self._settings.round_timeout or _is_lost(case, instant)
+            news = self._news_at >= case.tried_at
             hopes = (news and case.outlook != Outlook.FITS) or (case.lacking and waited >= MISSING_SECONDS)
-            if waited >= TICK_SECONDS and (over or hopes):
+            if waited >= self._pace and (over or hopes):
                 fresh.add(key)
         return fresh
 
@@ -224,11 +238,12 @@ class DispatchLoop:
         await asyncio.gather(*writing)
 
     async def _decided(self, batch: Sequence[Turn]) -> list[tuple[Turn, Decision]]:
+        asked_at = self._clock.monotonic()
         answers = await self._evaluated([turn.request for turn in batch])
         taken: set[str] = set()
         decided = []
         for turn, answer in zip(batch, answers, strict=True):
-            decision = self._decide(turn, await self._refreshed(turn, answer, taken))
+            decision = self._decide(turn, await self._refreshed(turn, answer, taken), asked_at)
             taken |= self._take(turn, decision)
             decided.append((turn, decision))
         return decided
@@ -252,11 +267,12 @@ class DispatchLoop:
         if turn is None or turn.nominated or turn.key in self._cases:
             return ()
         async with self._deciding:
+            asked_at = self._clock.monotonic()
             (answer,) = await self._evaluated([turn.request])
             if turn.key in self._cases:
                 return ()
             case = self._cases[turn.key] = _Case(Round(self._clock.now()))
-            decision = self._decide(turn, answer)
+            decision = self._decide(turn, answer, asked_at)
             if case.outlook != Outlook.FITS:
                 del self._cases[turn.key]
                 return ()
@@ -276,11 +292,12 @@ class DispatchLoop:
         newer = {evaluation.cluster: evaluation for evaluation in again}
         return [newer.get(evaluation.cluster, evaluation) for evaluation in answer]
 
-    def _decide(self, turn: Turn, answer: list[Evaluation]) -> Decision:
+    def _decide(self, turn: Turn, answer: list[Evaluation], asked_at: float) -> Decision:
+        """``asked_at``: what is learned from then on may not be in the answer."""
         now = self._clock.now()
         case = self._cases[turn.key]
         decision = dispatch.decide(turn.candidates(answer), turn.policy, now, self._settings.round_timeout)
-        case.tried_at = self._clock.monotonic()
+        case.tried_at = asked_at
         case.outlook = decision.chosen[0].outlook if decision.chosen else int(Outlook.UNKNOWN)
         case.held_since = (case.held_since or now) if decision.reason == dispatch.HELD else None
         case.lacking = any(evaluation.reason == needs.MISSING_OBJECTS for evaluation in turn.asked.closed)

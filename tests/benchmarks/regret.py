@@ -27,6 +27,7 @@ from typing import Any, Final
 
 import msgspec
 
+from hub.controllers.dispatch_loop import SHORTEST_PACE
 from hub.engine import dispatch, incremental
 from hub.engine.dispatch import Candidates
 from hub.engine.evaluation import Evaluation, Outlook, Request
@@ -44,7 +45,7 @@ from worker_agent.engine.policy import DEFAULT
 CPUS: Final = {"small": 16, "medium": 32, "large": 64, "big": 96, "huge": 128}
 UTILISATION: Final = 0.95
 PATIENCE: Final = timedelta(minutes=5)
-TICK_MS: Final = 1_000
+TICK_MS: Final = int(SHORTEST_PACE * 1000)
 """How often the hub looks again at those that wait, while something changes."""
 INCREMENTAL_MS: Final = 300_000
 TARGET: Final = 1.10
