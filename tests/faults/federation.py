@@ -160,7 +160,7 @@ class Federation:
 
     def check_alive(self) -> None:
         for task in self._programs.values():
-            if task.done():
+            if task.done() and not has_lost_leadership(task.exception()):
                 task.result()
 
     # Reading

@@ -80,7 +80,7 @@ async def told(script: Script, world: Federation) -> Outcome:
         return await History(script, world).run()
     except BaseExceptionGroup as failed:
         return Outcome(script, [f"a program ended: {_innermost(failed)!r}"])
-    except (ConnectionError, virtual_loop.Stuck) as failed:
+    except Exception as failed:
         return Outcome(script, [f"a program ended: {failed!r}"])
 
 
