@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hub.engine import (
+    earlier_runs,
     fencing,
     remote_objects,
     sync_check,
@@ -61,7 +62,7 @@ def unseen_end(group: RemoteGroup) -> str:
     the job's last status to nobody, and then deletes the job: it has to be read first.
     """
     kind = group.owner.kind
-    found = group.first_with(names.FINISHED)
+    found = earlier_runs.first_finished(group)
     if kind is None or found is None or group.local.is_true(names.FINISHED):
         return ""
     cluster, _ = found
@@ -163,7 +164,7 @@ class _Pass:
         return True
 
     def _remote_finished(self) -> bool:
-        found = self.group.first_with(names.FINISHED)
+        found = earlier_runs.first_finished(self.group)
         if found is None:
             return False
         cluster, copy = found
@@ -206,7 +207,7 @@ class _Pass:
 
     def _remote_evicted(self) -> bool:
         found = self.group.first_with(names.EVICTED)
-        if found is None or self._is_left_over(found[0]):
+        if found is None or earlier_runs.is_left_over(self.group, found[0]):
             return False
         if self.group.local.is_true(names.EVICTED):
             sync = sync_job.validated(self.group, found[0], self.now)
@@ -234,13 +235,6 @@ class _Pass:
         )
         self.intents.append(self._event(message))
         return True
-
-    def _is_left_over(self, cluster: str) -> bool:
-        """Whether the job runs in its own cluster while ``cluster`` only came back with a copy of an earlier run."""
-        own = self.group.cluster_name
-        chosen = self.group.connected.get(own)
-        runs = chosen is not None and chosen.copy is not None and chosen.copy.is_true(names.ADMITTED)
-        return cluster != own and runs and not (chosen and chosen.copy and chosen.copy.is_true(names.EVICTED))
 
     def _spec_drift(self) -> bool:
         intents, connected = sync_drift.align(self.group)
