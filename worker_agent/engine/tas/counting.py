@@ -34,7 +34,7 @@ class Counts:
 
 def pods_that_fit(room: Mapping[str, Ints], requests: Mapping[str, int], size: int) -> Ints:
     """Per leaf, limited by the scarcest resource; a resource that is nowhere leaves no room."""
-    fit = None
+    fit: Ints | None = None
     for resource, amount in requests.items():
         if amount <= 0:
             continue
@@ -45,21 +45,24 @@ def pods_that_fit(room: Mapping[str, Ints], requests: Mapping[str, int], size: i
         fit = share if fit is None else np.minimum(fit, share)
     if fit is None:
         return np.full(size, MOST, dtype=np.int64)
-    bounded: Ints = np.maximum(fit, 0)
-    return np.minimum(bounded, MOST, out=bounded)
+    # Looking for what is out of bounds costs half of cutting it off; what is free is the caller's own.
+    if any(fit is free for free in room.values()) or not size or fit.min() < 0:
+        fit = np.maximum(fit, 0)
+    return np.minimum(fit, MOST) if size and fit.max() > MOST else fit
 
 
 def holds_one(room: Mapping[str, Ints], requests: Mapping[str, int], size: int) -> Mask:
     """Where one pod fits. A request of 0 fits even where nothing is left."""
-    fit = np.ones(size, dtype=np.bool_)
+    fit: Mask | None = None
     for resource, amount in requests.items():
         if amount <= 0:
             continue
         free = room.get(resource)
         if free is None:
             return np.zeros(size, dtype=np.bool_)
-        fit &= free >= amount
-    return fit
+        enough = free >= amount
+        fit = enough if fit is None else np.logical_and(fit, enough, out=fit)
+    return np.ones(size, dtype=np.bool_) if fit is None else fit
 
 
 def limiting_resources(room: Mapping[str, Ints], requests: Mapping[str, int], leaves: Ints) -> dict[str, int]:
@@ -188,5 +191,6 @@ def _roll_up_level(tree: TopologyTree, counts: Counts, level: int, placing: Plac
 
 def _led(total: Ints, leader: Ints, hosts: Mask, lost: Ints, at: Ints) -> Ints:
     """What is left of the total where the leader costs least of the children that can host it."""
-    least = np.minimum.reduceat(np.where(hosts, lost, _NO_PENALTY), at)
+    costs = lost if hosts.all() else np.where(hosts, lost, _NO_PENALTY)
+    least = np.minimum.reduceat(costs, at)
     return np.where(leader > 0, total - least, 0)

@@ -150,8 +150,9 @@ class _Counted:
         if usable is not None:
             pods[~usable] = 0
         self._pods = counts.pods[lowest] = counts.pods_leader[lowest] = pods
-        counts.leader[lowest] = np.zeros(size, dtype=np.int64)
-        if self._leader is not None:
+        if self._leader is None:
+            counts.leader[lowest] = np.zeros(size, dtype=np.int64)
+        else:
             self._count_leader(counts, self._leader, usable)
         if self._verdict.score is not None and self._verdict.score.any():
             counts.score = [self._verdict.score] * len(tree.levels)
@@ -163,9 +164,11 @@ class _Counted:
         hosts = counting.holds_one(self._left, leader, size)
         if usable is not None:
             hosts &= usable
-        beside = {resource: free - leader.get(resource, 0) for resource, free in self._left.items()}
+        beside = {
+            resource: free - leader[resource] if resource in leader else free for resource, free in self._left.items()
+        }
         led = counting.pods_that_fit(beside, self._asked, size)
-        counts.pods_leader[lowest] = np.where(hosts, led, counts.pods[lowest])
+        counts.pods_leader[lowest] = led if hosts.all() else np.where(hosts, led, counts.pods[lowest])
         counts.leader[lowest] = hosts.astype(np.int64)
 
     def _usable(self) -> Mask | None:
