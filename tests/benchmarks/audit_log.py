@@ -1,6 +1,7 @@
 """Writes from the audit log of a real API server: who made how many of what, and of which object."""
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -8,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 SYSTEM_NAMESPACES = ("kube-system", "kube-public", "kube-node-lease")
+
+LONGEST_LINE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,17 @@ def each(path: Path, start: int = 0, end: int | None = None) -> Iterator[Write]:
         log.seek(start)
         lines = log if end is None else log.read(end - start).splitlines(keepends=True)
         yield from parsed(lines)
+
+
+def end(path: Path) -> int:
+    """How many bytes the whole lines of the log have: the last one may be half written. A log that is not there: 0."""
+    if not path.exists():
+        return 0
+    with path.open("rb") as log:
+        size = log.seek(0, os.SEEK_END)
+        start = max(0, size - LONGEST_LINE)
+        log.seek(start)
+        return start + log.read(size - start).rfind(b"\n") + 1
 
 
 def parsed(lines: Iterable[bytes]) -> Iterator[Write]:

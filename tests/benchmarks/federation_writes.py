@@ -4,7 +4,6 @@ import asyncio
 import re
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 
 from hub.local.federation import Federation
 from hub.local.real.files import Files
@@ -14,7 +13,7 @@ from tests.benchmarks.audit_log import Write
 QUIET_SECONDS = 1.5
 QUIET_AT_MOST_SECONDS = 60.0
 Marks = dict[str, int]
-"""By cluster: how many bytes its audit log has."""
+"""By cluster: how many bytes of whole lines its audit log has."""
 
 
 class AuditLogs:
@@ -26,7 +25,7 @@ class AuditLogs:
         self._starts = self.marks()
 
     def marks(self) -> Marks:
-        return {name: _size(log) for name, log in self._logs.items()}
+        return {name: audit_log.end(log) for name, log in self._logs.items()}
 
     def read(self) -> dict[str, audit_log.Writes]:
         """Everything since this was made, counted."""
@@ -89,7 +88,3 @@ def per_job(
         copies=totals["copies"] / jobs,
         details={what: round(count / jobs, 3) for what, count in details.most_common()},
     )
-
-
-def _size(log: Path) -> int:
-    return log.stat().st_size if log.exists() else 0

@@ -59,3 +59,11 @@ def test_a_half_written_line_is_left_for_later(tmp_path):
     log = tmp_path / "audit.log"
     log.write_bytes(event() + event() + event()[:20])
     assert audit_log.read(log, start=len(event())).made == {("fedhub-hub", "jobs"): 1}
+
+
+def test_the_end_of_a_log_is_that_of_its_last_whole_line(tmp_path):
+    log = tmp_path / "audit.log"
+    assert audit_log.end(log) == 0
+    log.write_bytes(event() + event()[:20])
+    assert audit_log.end(log) == len(event())
+    assert [write.what for write in audit_log.each(log, 0, audit_log.end(log))] == ["jobs"]
