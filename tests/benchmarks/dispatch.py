@@ -18,6 +18,7 @@ import argparse
 import asyncio
 import json
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -122,6 +123,7 @@ def main() -> int:
     parser.add_argument("--timeout", type=float, default=900.0, help="seconds for each phase of a run")
     parser.add_argument("--output", choices=("table", "json"), default="table")
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started is stopped then too
     console = Console(stderr=arguments.output == "json", width=None if sys.stdout.isatty() else 140)
     if arguments.embedded:
         result = dispatch_scale.run(arguments.workers, arguments.jobs[0], arguments.timeout, console, say)
