@@ -1,6 +1,6 @@
 """Real or embedded clusters that stay, and contenders that dispatch over them one after the other."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ import yaml
 from hub.local import processes, programs
 from hub.local.federation import Federation, connect
 from hub.local.layout import Layout
-from hub.local.spec import FederationSpec
+from hub.local.spec import Cluster, FederationSpec
 from tests.benchmarks import equal_workers
 from tests.benchmarks.dispatch_run import Contender
 from tests.realcluster import kueue
@@ -52,9 +52,25 @@ class Rig:
         self._stop_controllers()
         if contender.is_peer:
             assert peer is not None, "the peer is built before it is used"
-            await self._install_peer(peer)
+            await self._install_peer(peer, self.roles)
         else:
             self._configure(contender)
+        await self._start_controllers()
+
+    @property
+    def roles(self) -> dict[str, Cluster]:
+        """The cluster of each process that dispatches or admits, by the name of the process."""
+        spec = self.federation.spec
+        assert spec.manager is not None
+        return {programs.HUB: spec.manager} | {f"{programs.AGENT}-{worker.name}": worker for worker in spec.workers}
+
+    async def mix(self, peer: Kueue, roles: Mapping[str, Cluster]) -> None:
+        """The peer in ``roles``, ours in all others."""
+        self._stop_controllers()
+        await self._install_peer(peer, roles)
+        await self._start_controllers()
+
+    async def _start_controllers(self) -> None:
         started = [name for name in self.federation.programs if not name.startswith(f"{programs.CLUSTER}-")]
         for name in started:
             self.federation.restart(name)
@@ -76,10 +92,8 @@ class Rig:
                 settings["multiKueue"] = {"dispatcherName": contender.dispatcher}
             path.write_text(yaml.safe_dump(settings, sort_keys=False))
 
-    async def _install_peer(self, peer: Kueue) -> None:
-        spec, layout = self.federation.spec, self.federation.layout
-        assert spec.manager is not None
-        roles = {programs.HUB: spec.manager} | {f"{programs.AGENT}-{worker.name}": worker for worker in spec.workers}
+    async def _install_peer(self, peer: Kueue, roles: Mapping[str, Cluster]) -> None:
+        layout = self.federation.layout
         for name, cluster in roles.items():
             async with connect(layout, cluster.name) as client:
                 await kueue.install(peer, client)

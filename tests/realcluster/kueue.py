@@ -4,6 +4,7 @@ It runs without its webhooks, which would need a certificate in every cluster: J
 and, on a manager, ``managedBy: kueue.x-k8s.io/multikueue``, as those would leave them. Client limits are as shipped.
 """
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -21,13 +22,16 @@ from hub.local.apiserver.certificates import Authority, write_private
 from hub.local.layout import Layout
 from hub.local.programs import Program
 from hub.local.spec import Cluster
+from worker_agent.api import names
 from worker_agent.api.resource_type import (
+    CLUSTER_CAPACITIES,
     CUSTOM_RESOURCE_DEFINITIONS,
     MUTATING_WEBHOOKS,
     VALIDATING_WEBHOOKS,
     ResourceType,
 )
 from worker_agent.kube.client import Client
+from worker_agent.kube.errors import NotFound
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "build-test-cluster"
 LAUNCHER = "tests.realcluster.kueue_process"
@@ -61,6 +65,9 @@ async def install(kueue: Kueue, client: Client) -> None:
     """Kueue's definitions in place of ours, and none of our webhooks. Objects of the kinds stay as they are."""
     for resource in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
         await _remove_all(client, resource)
+    with contextlib.suppress(NotFound):
+        # What our agent told of the cluster is not kept up to date any more.
+        await client.delete(CLUSTER_CAPACITIES, names.CLUSTER_CAPACITY_NAME)
     for path in sorted(kueue.crds.glob("*.yaml")):
         wanted = yaml.safe_load(path.read_text())
         name = wanted["metadata"]["name"]
