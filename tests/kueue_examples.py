@@ -115,7 +115,7 @@ def made(kubectl: Kubectl, example: str) -> Iterator[list[str]]:
     try:
         yield [name for name in names if not name.startswith(BESIDE)]
     finally:
-        kubectl("delete", *names, "-n", "default", "--timeout=30s")
+        kubectl("delete", *names, "-n", "default", "--timeout=30s", "--ignore-not-found")
 
 
 def until(kubectl: Kubectl, name: str, holds: Callable[[Document], bool]) -> Document:
