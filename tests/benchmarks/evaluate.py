@@ -156,15 +156,18 @@ def mix(answers: Sequence[Sequence[Evaluation]]) -> dict[str, float]:
 
 
 def automatic(cases: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the cost model makes of the measured inline rounds, and whether the measured Ray rounds prove it right."""
+    """What the cost model makes of the measured inline rounds, and whether the measured Ray rounds prove it right
+    (None where Ray was not measured)."""
     model = CostModel()
     found = []
     for case in cases:
+        if case["actors"]:
+            continue
         ray = next((o for o in cases if o["clusters"] == case["clusters"] and o["actors"] == model.actors), None)
-        if case["actors"] == 0 and ray is not None:
-            moves = model.pays(case["round_s"])
-            pays = case["round_s"] > model.budget and ray["round_s"] < case["round_s"]
-            found.append({"clusters": case["clusters"], "moves": moves, "right": moves == pays})
+        moves, right = model.pays(case["round_s"]), None
+        if ray is not None:
+            right = moves == (case["round_s"] > model.budget and ray["round_s"] < case["round_s"])
+        found.append({"clusters": case["clusters"], "round_s": case["round_s"], "moves": moves, "right": right})
     return found
 
 

@@ -11,7 +11,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-PATIENCE_SECONDS = 300.0
+PATIENCE_SECONDS = 120.0
+ATTEMPTS = 3
+STARTED = b"Ray runtime started"
 LISTS = (
     "initialization_commands",
     "setup_commands",
@@ -42,28 +44,36 @@ def running(folder: Path, cpus: int, *, grows_to: int = 0) -> Iterator[str]:
     if grows_to:
         command.append(f"--autoscaling-config={_autoscaling(folder, grows_to)}")
         environment |= {"AUTOSCALER_UPDATE_INTERVAL_S": "1", "RAY_FAKE_CLUSTER": "1"}
-    with (folder / "ray.log").open("wb") as log:
-        head = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
+    head = _started(command, environment, folder)
     try:
-        _until_listening(port)
         yield f"127.0.0.1:{port}"
     finally:
-        head.send_signal(signal.SIGTERM)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            head.wait(30)
-        # Nodes that the autoscaler made are of the same session.
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(head.pid, signal.SIGKILL)
+        _end(head)
+
+
+def _started(command: list[str], environment: dict[str, str], folder: Path) -> subprocess.Popen[bytes]:
+    """Ray allows its node 30 s, which a busy machine may need to load its modules for the first time."""
+    for _ in range(ATTEMPTS):
+        with (folder / "ray.log").open("wb") as log:
+            head = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while head.poll() is None and time.monotonic() < deadline:
+            if STARTED in (folder / "ray.log").read_bytes():
+                return head
+            time.sleep(0.2)
+        _end(head)
+    told = (folder / "ray.log").read_text()
+    raise TimeoutError(f"Ray did not start in {ATTEMPTS} attempts; the last one said: {told[-500:]}")
+
+
+def _end(head: subprocess.Popen[bytes]) -> None:
+    head.send_signal(signal.SIGTERM)
+    with contextlib.suppress(subprocess.TimeoutExpired):
         head.wait(30)
-
-
-def _until_listening(port: int) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            return
-        time.sleep(0.2)
-    raise TimeoutError(f"Ray does not listen within {PATIENCE_SECONDS:g} s")
+    # Nodes that the autoscaler made are of the same session.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(head.pid, signal.SIGKILL)
+    head.wait(30)
 
 
 def free_port() -> int:
