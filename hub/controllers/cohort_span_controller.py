@@ -33,6 +33,8 @@ BATCH_SECONDS: Final = 1.0
 
 REASON: Final = "CohortSpan"
 FOLLOWED: Final = frozenset({CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES})
+HIDDEN: Final = frozenset(resource.plural for resource in FOLLOWED)
+"""Where the credential may not read one of these, a worker is judged as one out of contact."""
 
 
 class CohortSpanController:
@@ -122,7 +124,7 @@ class CohortSpanController:
         local = [each.metadata.key for each in self._local_queues.values() if each.spec.cluster_queue in named]
         for cluster in clusters:
             link = self._clients.link(cluster)
-            if link is None:
+            if link is None or not HIDDEN.isdisjoint(link.unknown):
                 yield cohort_span.held_by(self._running_in(cluster, named))
                 continue
             known = self._objects.clusters.get(Key("", cluster))

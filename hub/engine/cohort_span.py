@@ -14,8 +14,8 @@ what global work holds there, plus what its queues could still take without anyb
 quota where they may reclaim it. A local user who comes back is served by the worker, which evicts global work; the
 cohort shrinks by as much, and the manager's fair sharing says who of the tenants gives way.
 
-A worker that is cordoned or whose queue is stopped counts with what global work holds there; a worker out of contact
-with what the manager's own Workloads say that it runs. Quota of a worker's flavor counts for the cohort's flavor of the
+A worker that is cordoned or whose queue is stopped counts with what global work holds there; a worker out of contact,
+or whose queues may not be read, with what the manager's own Workloads say that it runs. Quota of a worker's flavor counts for the cohort's flavor of the
 same name, and for a cohort with one flavor everything does.
 """
 
