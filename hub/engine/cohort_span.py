@@ -15,8 +15,8 @@ quota where they may reclaim it. A local user who comes back is served by the wo
 cohort shrinks by as much, and the manager's fair sharing says who of the tenants gives way.
 
 A worker that is cordoned or whose queue is stopped counts with what global work holds there; a worker out of contact,
-or whose queues may not be read, with what the manager's own Workloads say that it runs. Quota of a worker's flavor counts for the cohort's flavor of the
-same name, and for a cohort with one flavor everything does.
+or whose queues may not be read, with what the manager's own Workloads say that it runs. Quota of a worker's flavor
+counts for the cohort's flavor of the same name, and for a cohort with one flavor everything does.
 """
 
 from collections import Counter
