@@ -22,6 +22,9 @@ from tests.races import race
 from tests.races.race import Outcome
 from tests.races.subjects import SUBJECTS
 
+SLOW_CPU_SECONDS = 10.0
+"""Most take one or two: somebody may be going round and round."""
+
 
 def attempt(labels: tuple[str, ...], seed: int) -> tuple[Outcome, float]:
     """The outcome of one race and the CPU seconds it took."""
@@ -85,6 +88,8 @@ def main(argv: list[str]) -> int:
         if outcome.violations:
             broken.append(outcome.script.seed)
             print(outcome, flush=True)
+        if seconds > SLOW_CPU_SECONDS:
+            print(f"seed {outcome.script.seed} took {seconds:.1f} CPU s", file=sys.stderr, flush=True)
     print("\n".join(table(races, acts, violations)))
     print(json.dumps(figures(races, violations, broken, cpu)))
     return 1 if broken else 0

@@ -9,6 +9,7 @@ from worker_agent.api.resource_type import PODS, SPARK_APPLICATIONS
 from worker_agent.jobs.spark_application import ENDS, SparkApplication
 
 KIND: Final = SparkApplication()
+_ENDED: Final = ("Succeeded", "Failed")
 _EXECUTOR_STATES: Final = {"Succeeded": "COMPLETED", "Failed": "FAILED", "Running": "RUNNING"}
 
 
@@ -29,7 +30,8 @@ def decide(application: Document, children: Children, now: datetime) -> Plan:
         names = [f"{name}-exec-{number}" for number in range(1, executors + 1)]
         wanted |= {each: _pod(application, 1, each, "executor") for each in names}
     missing, extra = settled(wanted, pods, PODS)
-    ended = driver is not None and phase(driver) in ("Succeeded", "Failed")
+    # A driver on its way out is one of an earlier run, which a stop ended.
+    ended = driver is not None and phase(driver) in _ENDED and not driver["metadata"].get("deletionTimestamp")
     if driver is None:
         state = "SUBMITTED"
     elif ended:
