@@ -214,10 +214,14 @@ class Race:
             return
 
     async def _drain(self, seconds: float) -> None:
+        for wish in self._wishes.values():
+            wish.evicted = True
         for policy in ("HoldAndDrain", "None"):
             body = {"spec": {"stopPolicy": policy}}
             await self.world.client.patch(CLUSTER_QUEUES, CLUSTER_QUEUE, "", body, patch_type=PatchType.MERGE)
             await self.world.clock.sleep(seconds)
+        for wish in self._wishes.values():
+            wish.evicted = True
 
     async def _delete_all(self) -> None:
         for wish in self._wishes.values():

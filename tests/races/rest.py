@@ -38,7 +38,8 @@ def _of_subject(world: World, wish: Wish) -> Iterable[str]:
     for name in wish.names:
         found = world.one(subject.kind.resource, name)
         if found is None:
-            yield f"{name} is lost"
+            if not (subject.of_pods and wish.evicted):
+                yield f"{name} is lost"
             continue
         for pointer, value in wish.asked.items() if name == wish.names[0] else ():
             if value_at(found, pointer) != value:

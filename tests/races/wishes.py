@@ -16,12 +16,14 @@ class Wish:
     names: list[str] = field(default_factory=list)
     asked: dict[str, Any] = field(default_factory=dict)
     hurt: bool = False
+    evicted: bool = False
+    """Its queue was drained: pods that ran are gone then, and nobody makes them again."""
     uids: set[str] = field(default_factory=set)
     """Of every object of it that ever was."""
 
     def made(self, documents: list[Document]) -> None:
         """It is to be there, as its user wrote it."""
-        self.wanted, self.hurt = True, False
+        self.wanted, self.hurt, self.evicted = True, False, False
         self.names = [document["metadata"]["name"] for document in documents]
         self.asked = {}
 

@@ -144,11 +144,18 @@ class World:
             old = event.old.document() if event.old is not None else None
             self.model.observe(old, new, self.clock.monotonic())
 
+    def agent(self) -> Agent:
+        """What works on this cluster."""
+        resolved = configuration.resolve(AgentSettings(**SETTINGS))
+        return Agent(resolved, self.surroundings())
+
+    def surroundings(self) -> Surroundings:
+        return Surroundings(InProcessTransport(self.server), self.clock, threaded=False, webhooks=False)
+
     async def start(self) -> None:
         """Returns when users may act."""
-        resolved = configuration.resolve(AgentSettings(**SETTINGS))
-        surroundings = Surroundings(InProcessTransport(self.server), self.clock, threaded=False, webhooks=False)
-        agent = Agent(resolved, surroundings)
+        agent = self.agent()
+        resolved = agent.configuration
         self._tasks.append(asyncio.create_task(agent.run(asyncio.Event()), name="agent"))
         await agent.ready.wait()
         around = job_surroundings.reader(agent.known, agent.ancestors, resolved.jobs)

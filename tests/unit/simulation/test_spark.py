@@ -11,6 +11,7 @@ from worker_agent.api.resource_type import PODS
 @pytest.mark.parametrize(("metadata", "state"), [({}, "FAILED"), ({"deletionTimestamp": "t"}, "SUBMITTED")])
 def test_driver_that_a_stop_ended_fails_nothing(metadata, state):
     (application,) = SUBJECTS["SparkApplication"].documents(6)
+    application["metadata"]["uid"] = "u"
     driver = {"metadata": {"name": "sparkapplication-race-driver", **metadata}, "status": {"phase": "Failed"}}
     plan = OPERATOR.decide(application, {PODS: [driver]}, START)
     assert plan.status is not None

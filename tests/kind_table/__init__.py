@@ -1,0 +1,1 @@
+"""How far every job kind comes: ``python -m tests.kind_table``."""
