@@ -13,7 +13,8 @@ import selectors
 import signal
 import struct
 from collections.abc import Callable, Coroutine, Generator, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from tests.faults import history, script, virtual_loop
@@ -22,11 +23,14 @@ from tests.faults.script import Script
 from tests.faults.world import World
 
 HISTORIES_PER_START = 50
+UNHEARD = 3
+"""Exit code of a history whose outcome nobody waits for any more."""
 _LENGTH = struct.Struct("!I")
 
 
 def outcomes(seeds: Iterable[int], processes: int = 1) -> Generator[Outcome, None, None]:
     """The outcome of each seed, in no particular order, from so many processes at a time. Closing it ends them."""
+    _compile_what_all_share()
     waiting = list(_batches(seeds))
     running: dict[int, _Nursery] = {}
     ready = selectors.DefaultSelector()
@@ -46,6 +50,19 @@ def outcomes(seeds: Iterable[int], processes: int = 1) -> Generator[Outcome, Non
         ready.close()
         for nursery in running.values():
             nursery.stop()
+
+
+@cache
+def _compile_what_all_share() -> None:
+    """Definitions, schemas and rules are made by the first federation of a process: by this one, for all its forks."""
+
+    async def nothing(world: World) -> None:
+        """It has come up: that was all."""
+
+    for keep in (True, False):
+        virtual_loop.run(history.after_coming_up(replace(script.write(0).calm, keep=keep), nothing))
+    gc.collect()
+    gc.freeze()
 
 
 def _batches(seeds: Iterable[int]) -> Generator[tuple[Script, list[int]], None, None]:
@@ -120,7 +137,9 @@ def _bring_up(calm: Script, seeds: list[int], pipe: int) -> None:
         loop = asyncio.get_running_loop()
         for seed in seeds:
             if pid := os.fork():
-                os.waitpid(pid, 0)  # noqa: ASYNC222 - time stands still here meanwhile
+                _, status = os.waitpid(pid, 0)  # noqa: ASYNC222 - time stands still here meanwhile
+                if os.waitstatus_to_exitcode(status) == UNHEARD:
+                    return
                 continue
             # A loop is remembered together with the process that runs it.
             asyncio._set_running_loop(loop)
@@ -140,7 +159,7 @@ def _as_child(work: Callable[[], None]) -> None:
     try:
         work()
     except BrokenPipeError:
-        os._exit(1)
+        os._exit(UNHEARD)
     except BaseException:
         logging.disable(logging.NOTSET)
         logging.exception("a federation did not come up")
