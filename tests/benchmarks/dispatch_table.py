@@ -157,7 +157,8 @@ def show(rows: list[Figures], verdicts: list[Figures], console: Console) -> None
         if any(value is not None for value in values):
             table.add_row(what, *("-" if value is None else f"{value:g}" for value in values))
     console.print(table)
-    show_verdicts(verdicts, console)
+    if verdicts:
+        show_verdicts(verdicts, console)
 
 
 def show_verdicts(verdicts: list[Figures], console: Console) -> None:

@@ -21,6 +21,7 @@ from tests.realcluster.kueue import Kueue
 JOBS = 6
 MIXED = Contender("mixed", "", CAPACITY_AWARE.programs | PEER.programs)
 SECONDS = 240.0
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture(scope="module")
