@@ -22,7 +22,6 @@ from hub.local.apiserver.certificates import Authority, write_private
 from hub.local.layout import Layout
 from hub.local.programs import Program
 from hub.local.spec import Cluster
-from worker_agent.api import names
 from worker_agent.api.resource_type import (
     CLUSTER_CAPACITIES,
     CUSTOM_RESOURCE_DEFINITIONS,
@@ -62,12 +61,12 @@ def build() -> Kueue:
 
 
 async def install(kueue: Kueue, client: Client) -> None:
-    """Kueue's definitions in place of ours, and none of our webhooks. Objects of the kinds stay as they are."""
+    """Kueue's definitions in place of ours, and none of our webhooks. Objects of Kueue's kinds stay as they are."""
     for resource in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
         await _remove_all(client, resource)
     with contextlib.suppress(NotFound):
-        # What our agent told of the cluster is not kept up to date any more.
-        await client.delete(CLUSTER_CAPACITIES, names.CLUSTER_CAPACITY_NAME)
+        # A cluster that serves this kind is taken to have an agent, whose report of its nodes is waited for.
+        await client.delete(CUSTOM_RESOURCE_DEFINITIONS, f"{CLUSTER_CAPACITIES.plural}.{CLUSTER_CAPACITIES.group}")
     for path in sorted(kueue.crds.glob("*.yaml")):
         wanted = yaml.safe_load(path.read_text())
         name = wanted["metadata"]["name"]
