@@ -60,7 +60,7 @@ class Kubectl:
             env=self._environment,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
             check=False,
         )
         if check:

@@ -98,7 +98,7 @@ async def test_excess_pod_of_a_group_is_deleted(cluster):
         return sorted(each["metadata"]["name"] for each in await cluster.all(PODS, "default")) == ["one", "two"]
 
     await cluster.until(gone, "the third pod is deleted")
-    assert await cluster.events("ExcessPodDeleted")
+    await cluster.until(lambda: cluster.events("ExcessPodDeleted"), "the event tells of it")
 
 
 async def test_finished_group_frees_its_room(cluster):

@@ -70,7 +70,9 @@ def submitted(federation: Federation, name: str, worker: str) -> None:
     manager, other = Kubectl(federation, "manager"), "tokyo" if worker == "berlin" else "berlin"
     assert fedhub(federation, "cluster", "cordon", other).returncode == 0
     manager("apply", "-f", "-", stdin=JOB % {"name": name, "cpu": 2})
-    manager.wait(f"job/{name}", "jsonpath={.status.ready}=2", "-n", "training")
+    there = Kubectl(federation, worker)  # a manager before 1.32 shows a job as it ran only when it has ended
+    there.wait(f"job/{name}", "create", "-n", "training", seconds=100)
+    there.wait(f"job/{name}", "jsonpath={.status.ready}=2", "-n", "training", seconds=100)
     assert fedhub(federation, "cluster", "uncordon", other).returncode == 0
 
 
