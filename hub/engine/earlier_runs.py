@@ -26,6 +26,18 @@ def first_finished(group: RemoteGroup) -> tuple[str, Sight] | None:
     return replace(group, connected=connected).first_with(names.FINISHED)
 
 
+def evicted(group: RemoteGroup) -> tuple[str, Sight] | None:
+    """The evicted copy that has the job: the chosen cluster's, else the one evicted first.
+
+    Clocks differ between clusters: a copy without a job may seem to have been evicted earlier, and its cluster has
+    nothing to say of the pods that the manager waits for.
+    """
+    chosen = group.connected.get(group.cluster_name)
+    if chosen is not None and chosen.copy is not None and chosen.copy.is_true(names.EVICTED):
+        return group.cluster_name, chosen.copy
+    return group.first_with(names.EVICTED)
+
+
 def _cannot_be_told(group: RemoteGroup, cluster: str) -> bool:
     told, remote = _started_at(group.job), _started_at(group.connected[cluster].job)
     return bool(told and remote) and told != remote and is_left_over(group, cluster)

@@ -206,7 +206,7 @@ class _Pass:
         self.intents.append(self._event(stored, "Warning"))
 
     def _remote_evicted(self) -> bool:
-        found = self.group.first_with(names.EVICTED)
+        found = earlier_runs.evicted(self.group)
         if found is None or earlier_runs.is_left_over(self.group, found[0]):
             return False
         if self.group.local.is_true(names.EVICTED):

@@ -1,10 +1,13 @@
 """A worker that was lost comes back with the end of a run, while the job runs elsewhere."""
 
+from datetime import timedelta
+
 from hub.engine import sync
-from tests.unit.hub.found_intents import of
+from tests.unit.hub.found_intents import of, one
 from tests.unit.hub.groups import NOW, QUOTA, checked, condition, copy, group, holding, job
 from worker_agent.api import names
-from worker_agent.engine.intents import ApplyStatus, DeleteObject
+from worker_agent.api.document import get as value_at
+from worker_agent.engine.intents import ApplyStatus, DeleteObject, PatchObject
 
 ADMITTED = condition(names.ADMITTED)
 FINISHED = condition(names.FINISHED, "Succeeded")
@@ -41,3 +44,12 @@ def test_the_later_runs_own_end_is_the_jobs():
 
 def test_an_end_that_comes_before_the_later_run_has_started_is_the_jobs():
     assert finishes(decided(told=""))
+
+
+def test_pods_that_stop_are_told_of_by_the_chosen_cluster_though_another_copy_seems_to_be_evicted_earlier():
+    early = condition(names.EVICTED, at=NOW - timedelta(hours=1))
+    stopped = job(suspend=True, origin="multikueue", active=0)
+    remotes = {"w1": holding(copy(early)), "w2": holding(copy(condition(names.EVICTED)), stopped)}
+    local = checked("Pending", condition(names.EVICTED), clusterName="w2")
+    intents = sync.decide(group(local, remotes, local_job=job(suspend=True, active=1, startTime=FIRST)), NOW)
+    assert value_at(one(PatchObject, intents).after, "status.active", 0) == 0
