@@ -343,7 +343,8 @@ class ClusterState(DeviceState):
         if old is not None:
             self._withdraw(old)
             self._unlist(old)
-        workload_info.reserve(row, msgspec.convert(admission, Admission), {})
+        # By way of JSON: parts of an assignment are kept as they stand there.
+        workload_info.reserve(row, msgspec.json.decode(msgspec.json.encode(admission), type=Admission), {})
         row.phase, row.assumed, row.reserved_at = Phase.RESERVED, True, self._second()
         self._know(row)
         self._hold(row)

@@ -163,6 +163,19 @@ def test_room_can_be_assumed_for_a_workload_that_does_not_exist_yet() -> None:
     assert used(world.state) == 0
 
 
+_RACK = {"domainCount": 1, "valuesPerLevel": [{"universal": "r1"}], "podCounts": {"universal": 1}}
+
+
+def test_an_assumed_place_in_a_topology_counts_too() -> None:
+    world = one()
+    place = {"levels": ["rack"], "slices": [_RACK]}
+    (assignment,) = admitted("w", cpu=2)["status"]["admission"]["podSetAssignments"]
+    assignment = {**assignment, "topologyAssignment": place}
+    admission = {"clusterQueue": "q", "podSetAssignments": [assignment]}
+    world.state.assume_admission(decode(workload("w", cpu=2), Workload), admission, world.now)
+    assert used(world.state) == 2000
+
+
 def test_assumed_room_of_a_workload_that_never_came_vanishes() -> None:
     world = EngineWorld(single_queue())
     world.state.assume_admission(decode(workload("w"), Workload), {"clusterQueue": "q"}, world.now)
