@@ -16,10 +16,14 @@ from worker_agent.api.document import Document
 from worker_agent.api.document import get as at_path
 from worker_agent.api.resource_type import CLUSTER_QUEUES, WORKLOADS
 from worker_agent.kube.client import PatchType
+from worker_agent.kube.errors import Forbidden
 
 STAGES: Final = ("admitted", "started", "ready", "finished", "evicted and restored", "dispatched and back")
 RUN_SECONDS: Final = 20
 PATIENCE_SECONDS: Final = 400
+SUBMISSIONS: Final = 20
+STATUS_STAYS: Final = ("StatefulSet", "LeaderWorkerSet")
+"""Their status is not copied to the manager, as in Kueue: they are looked at in the worker."""
 NOT_ASKED: Final = "-"
 """The stage does not exist for the kind: servers do not finish, pods are not restored but made anew."""
 POINTLESS: Final[dict[str, tuple[str, ...]]] = {
@@ -57,11 +61,20 @@ async def there(label: str) -> dict[str, str]:
         await manager.start()
         await manager.federate()
         await life.submit()
-        await life.reach("dispatched and back", life.is_over if SUBJECTS[label].ends else life.is_ready)
+        served = life.seen_in(worker) if label in STATUS_STAYS else life
+        await life.reach("dispatched and back", life.is_over if SUBJECTS[label].ends else served.is_ready)
     finally:
         await manager.close()
         await worker.close()
     return life.reached
+
+
+def _is_within(part: object, whole: object) -> bool:
+    """Everything that ``part`` says stands in ``whole``: a start may write a template that the user left out, and a
+    stop leaves it there, empty, as in Kueue."""
+    if isinstance(part, dict):
+        return isinstance(whole, dict) and all(_is_within(value, whole.get(name)) for name, value in part.items())
+    return part == whole
 
 
 class Life:
@@ -74,14 +87,31 @@ class Life:
         self._wish = Wish(self._subject)
         self._submitted: Document = {}
 
+    def seen_in(self, world: World) -> "Life":
+        """The same objects in another cluster."""
+        other = Life(self._subject.label, world)
+        other._wish.names = self._wish.names
+        return other
+
     async def submit(self) -> None:
         made = self._subject.documents(RUN_SECONDS)
         self._wish.made(made)
         for document in made:
-            await self.world.client.create(self._subject.kind.resource, document, NAMESPACE, field_manager="user")
+            await self._create(document)
         for document in self.objects():
             self._wish.exists(document)
         self._submitted = self.objects()[0]
+
+    async def _create(self, document: Document) -> None:
+        """Again and again while it is refused: what it refers to may not be known yet."""
+        for _ in range(SUBMISSIONS - 1):
+            try:
+                await self.world.client.create(self._subject.kind.resource, document, NAMESPACE, field_manager="user")
+            except Forbidden:
+                await self.world.clock.sleep(1.0)
+            else:
+                return
+        await self.world.client.create(self._subject.kind.resource, document, NAMESPACE, field_manager="user")
 
     async def reach(self, stage: str, holds: Callable[[], bool]) -> None:
         end = self.world.clock.monotonic() + PATIENCE_SECONDS
@@ -111,20 +141,24 @@ class Life:
         if subject.of_pods:
             return bool(found) and all(at_path(each, "status.phase") == "Running" for each in found)
         if subject.kind.serving or subject.label == "Deployment":
-            return all(at_path(each, "status.readyReplicas", 0) == at_path(each, "spec.replicas") for each in found)
-        return all(subject.kind.pods_ready(each) for each in found)
+            ready = (at_path(each, "status.readyReplicas", 0) == at_path(each, "spec.replicas") for each in found)
+            return bool(found) and all(ready)
+        return bool(found) and all(subject.kind.pods_ready(each) for each in found)
 
     def is_over(self) -> bool:
         subject, found = self._subject, self.objects()
         if subject.of_pods:
             return bool(found) and all(at_path(each, "status.phase") == "Succeeded" for each in found)
+        workloads = rest.workloads_of(self.world, self._wish)
+        if workloads and all(is_true(each, names.FINISHED) for each in workloads):
+            return True  # what its end follows from may lie in the worker
         ends = [subject.kind.finished(each) for each in found]
         return bool(ends) and all(end is not None and end.success for end in ends)
 
     def is_restored(self) -> bool:
         """As its user wrote it, and without quota."""
         held = [each for each in self.world.all(WORKLOADS) if is_true(each, names.QUOTA_RESERVED)]
-        return not held and lean(self.objects()[0]["spec"]) == lean(self._submitted["spec"])
+        return not held and _is_within(lean(self._submitted["spec"]), lean(self.objects()[0]["spec"]))
 
     async def evict(self) -> None:
         """The queue is drained, and opened again."""
