@@ -1,7 +1,6 @@
 """A Ray cluster of somebody else's for tests: its own processes and ports, ended by the process that started it."""
 
 import contextlib
-import json
 import os
 import signal
 import socket
@@ -14,23 +13,11 @@ from pathlib import Path
 PATIENCE_SECONDS = 120.0
 ATTEMPTS = 3
 STARTED = b"Ray runtime started"
-LISTS = (
-    "initialization_commands",
-    "setup_commands",
-    "head_setup_commands",
-    "worker_setup_commands",
-    "head_start_ray_commands",
-    "worker_start_ray_commands",
-    "cluster_synced_files",
-    "rsync_exclude",
-    "rsync_filter",
-)
-"""Settings without which a configuration of Ray's autoscaler is incomplete, though nothing is to be done."""
 
 
 @contextlib.contextmanager
-def running(folder: Path, cpus: int, *, grows_to: int = 0) -> Iterator[str]:
-    """The address of a head with so many CPUs; an autoscaler adds nodes of one CPU each, at most ``grows_to``."""
+def running(folder: Path, cpus: int) -> Iterator[str]:
+    """The address of a head with so many CPUs."""
     port = free_port()
     environment = os.environ | {"RAY_AUTH_MODE": "disabled", "RAY_agent_register_timeout_ms": "120000"}
     command = [str(Path(sys.executable).parent / "ray"), "start", "--head", "--block", f"--port={port}"]
@@ -41,9 +28,6 @@ def running(folder: Path, cpus: int, *, grows_to: int = 0) -> Iterator[str]:
         "--include-dashboard=false",
         "--disable-usage-stats",
     ]
-    if grows_to:
-        command.append(f"--autoscaling-config={_autoscaling(folder, grows_to)}")
-        environment |= {"AUTOSCALER_UPDATE_INTERVAL_S": "1", "RAY_FAKE_CLUSTER": "1"}
     head = _started(command, environment, folder)
     try:
         yield f"127.0.0.1:{port}"
@@ -70,7 +54,6 @@ def _end(head: subprocess.Popen[bytes]) -> None:
     head.send_signal(signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
         head.wait(30)
-    # Nodes that the autoscaler made are of the same session.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(head.pid, signal.SIGKILL)
     head.wait(30)
@@ -81,30 +64,3 @@ def free_port() -> int:
         listening.bind(("127.0.0.1", 0))
         port: int = listening.getsockname()[1]
         return port
-
-
-def _autoscaling(folder: Path, most: int) -> Path:
-    """Of the autoscaler that makes nodes of processes."""
-    config = {
-        "cluster_name": "tests",
-        "max_workers": most,
-        "provider": {
-            "type": "fake_multinode",
-            "use_node_id_as_ip": True,
-            "disable_node_updaters": True,
-            "disable_launch_config_check": True,
-        },
-        "available_node_types": {
-            "ray.head.default": {"resources": {"CPU": 0}, "node_config": {}, "max_workers": 0},
-            "one-cpu": {"resources": {"CPU": 1}, "node_config": {}, "min_workers": 0, "max_workers": most},
-        },
-        "head_node_type": "ray.head.default",
-        "upscaling_speed": 1.0,
-        "idle_timeout_minutes": 5,
-        **{name: {} for name in ("auth", "docker", "file_mounts")},
-        **{name: [] for name in LISTS},
-        "file_mounts_sync_continuously": False,
-    }
-    path = folder / "autoscaling.yaml"
-    path.write_text(json.dumps(config))
-    return path
