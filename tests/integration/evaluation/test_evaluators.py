@@ -5,6 +5,7 @@ Ray starts once for this file; it takes seconds and most of a gigabyte.
 
 import random
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 
 import pytest
 
@@ -21,7 +22,16 @@ from worker_agent.kube.clock import SystemClock
 pytestmark = pytest.mark.timeout(600)  # Ray starts in ten seconds; on a machine that is busy otherwise in minutes
 
 CLUSTERS = [f"worker-{number}" for number in range(5)]
-CLOCK = SystemClock()
+
+
+class StoppedClock(SystemClock):
+    """Answers depend on how long work has run; what is compared is asked at one instant."""
+
+    def now(self) -> datetime:
+        return datetime(2026, 1, 31, 12, tzinfo=UTC)
+
+
+CLOCK = StoppedClock()
 
 
 class Known:
