@@ -198,6 +198,9 @@ class _Pass:
         deleted on the worker.
         """
         if not self.group.placed:
+            if reason == names.OWNER_NOT_FOUND:
+                # It took the job of an earlier copy for its own, which was just being removed: a new one is made.
+                self.intents += sync_removal.on_cluster(self.group, cluster, self.group.connected[cluster])
             return
         happened = "is out of sync with" if reason == names.OUT_OF_SYNC else "has lost"
         text = f'Remote workload on worker cluster "{cluster}" {happened} its user job, resetting for re-dispatch'

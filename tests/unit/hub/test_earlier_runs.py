@@ -53,3 +53,10 @@ def test_pods_that_stop_are_told_of_by_the_chosen_cluster_though_another_copy_se
     local = checked("Pending", condition(names.EVICTED), clusterName="w2")
     intents = sync.decide(group(local, remotes, local_job=job(suspend=True, active=1, startTime=FIRST)), NOW)
     assert value_at(one(PatchObject, intents).after, "status.active", 0) == 0
+
+
+def test_a_copy_that_ended_with_the_job_of_an_earlier_one_is_made_anew():
+    ended = copy(condition(names.FINISHED, names.OWNER_NOT_FOUND))
+    local = checked("Pending", nominatedClusterNames=["w1"])
+    intents = sync.decide(group(local, {"w1": holding(ended)}, local_job=job()), NOW)
+    assert one(DeleteObject, intents).cluster == "w1"
