@@ -27,6 +27,7 @@ POLL_SECONDS: Final = 2.0
 STILL_SECONDS: Final = 12.0
 """At rest is what is right and has not changed for so long: right for a moment may be wrong a moment later."""
 RETRY_SECONDS: Final = 0.4
+NAME_FREE_SECONDS: Final = 300.0
 
 
 @dataclass
@@ -153,8 +154,15 @@ class Race:
         client = self.world.client
         documents = wish.subject.documents(run_seconds)
         wish.made(documents)
+        end = self.world.clock.monotonic() + NAME_FREE_SECONDS
         for document in documents:
             while True:
+                if self.world.clock.monotonic() > end:
+                    told = (
+                        f"the name {document['metadata']['name']} is not free {NAME_FREE_SECONDS:g} s after a deletion"
+                    )
+                    self.world.model.violations.append(told)
+                    return
                 try:
                     made = await client.create(wish.subject.kind.resource, document, NAMESPACE, field_manager="user")
                 except AlreadyExists:
