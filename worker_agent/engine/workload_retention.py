@@ -5,9 +5,13 @@ from worker_agent.engine.workload_turn import Turn
 
 
 def orphan(turn: Turn) -> bool:
-    """A Workload without owner that is being deleted, or whose job is known to have existed, is let go."""
+    """A Workload without owner that is being deleted, or whose job is known to have existed, is let go.
+
+    A manager's copy waits for its job: managers of Kueue before 0.18 leave their own job's UID on it.
+    """
     labels = turn.metadata.get("labels") or {}
-    if turn.metadata.get("ownerReferences") or not (turn.deleting or labels.get(names.JOB_UID_LABEL)):
+    had_job = labels.get(names.JOB_UID_LABEL) and not labels.get(names.MULTIKUEUE_ORIGIN_LABEL)
+    if turn.metadata.get("ownerReferences") or not (turn.deleting or had_job):
         return False
     if not turn.rules.finish_orphans and not turn.deleting:
         return False

@@ -339,3 +339,21 @@ def test_scheduler_reason_is_kept():
 
 def test_since_is_year_one_where_the_object_does_not_say():
     assert workload_status.since(builders.workload(), "Admitted") == timestamps.ZERO
+
+
+class TestWorkloadWithoutOwner:
+    """``kueue.x-k8s.io/job-uid`` says that there was a job."""
+
+    NOBODY = {"ownerReferences": []}
+
+    def _settle(self, **labels):
+        marks = {"kueue.x-k8s.io/job-uid": "j", **labels}
+        plain = builders.workload("w")
+        return settle({**plain, "metadata": {**plain["metadata"], **self.NOBODY, "labels": marks}})
+
+    def test_is_over_once_its_job_is_gone(self):
+        assert self._settle().condition("Finished")[:2] == ("True", "OwnerNotFound")
+
+    def test_waits_for_its_job_when_it_is_a_managers_copy(self):
+        copy = self._settle(**{"kueue.x-k8s.io/multikueue-origin": "multikueue"})
+        assert copy.condition("Finished") == (None, None, None)
