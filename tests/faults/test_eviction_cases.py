@@ -12,7 +12,7 @@ from tests.faults.test_fence import ALL_AT_ONCE, federation, places, started
 from worker_agent.api import names
 from worker_agent.api.document import get as value_at
 from worker_agent.api.meta import Key
-from worker_agent.api.resource_type import JOBS, WORKLOADS
+from worker_agent.api.resource_type import CLUSTER_QUEUES, JOBS, WORKLOADS
 from worker_agent.kube.client import PatchType
 
 EXTERNAL = "example.com/dispatcher"
@@ -57,9 +57,11 @@ def test_a_job_evicted_by_its_worker_may_run_on_another(dispatcher):
     async def story(world):
         place, other = await started(world)
         pointer = world.workload_of("train")["metadata"]["name"]
-        body = {"spec": {"active": False}}
-        await world.clients[place].patch(WORKLOADS, pointer, NAMESPACE, body, patch_type=PatchType.MERGE)
-        await local_job(world, place, "local", cpu=4)
+        for resource, name, namespace, spec in (
+            (CLUSTER_QUEUES, "cq", "", {"stopPolicy": "Hold"}),
+            (WORKLOADS, pointer, NAMESPACE, {"active": False}),
+        ):
+            await world.clients[place].patch(resource, name, namespace, {"spec": spec}, patch_type=PatchType.MERGE)
         await asyncio.sleep(120)
         assert places(world) == [other]
         assert is_true(world.workload_of("train"), names.ADMITTED)
