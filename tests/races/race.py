@@ -11,12 +11,14 @@ from typing import Any, Final
 import msgspec
 
 from tests.faults import virtual_loop
+from tests.faults.model import is_true
 from tests.races import rest
 from tests.races import script as scripts
 from tests.races.script import BUSY_UNTIL, Act, Script, Step
-from tests.races.subjects import NAMESPACE, QUEUE_POINTER, SUBJECTS, with_value
+from tests.races.subjects import GROUP, NAMESPACE, QUEUE_POINTER, SUBJECTS, with_value
 from tests.races.wishes import Wish
 from tests.races.world import CLUSTER_QUEUE, World
+from worker_agent.api import names
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import CLUSTER_QUEUES, PODS, WORKLOADS
 from worker_agent.kube.client import PatchType
@@ -178,6 +180,21 @@ class Race:
                 await self.world.client.delete(wish.subject.kind.resource, name, NAMESPACE, propagation=propagation)
             except NotFound:
                 continue
+        if wish.subject.label == GROUP:
+            await self._end_group(wish)
+
+    async def _end_group(self, wish: Wish) -> None:
+        """Deleted pods of an unfinished group are kept for their replacements (spec/jobs 9.10, and Kueue's pages on
+        plain pods): whoever wants none deletes the Workload, until the pods are gone."""
+        end = self.world.clock.monotonic() + NAME_FREE_SECONDS
+        while kept := [name for name in wish.names if self.world.one(PODS, name) is not None]:
+            if self.world.clock.monotonic() > end:
+                told = f"{', '.join(kept)} stay {NAME_FREE_SECONDS:g} s after they and their Workload were deleted"
+                self.world.model.violations.append(told)
+                return
+            for workload in rest.workloads_of(self.world, wish):
+                await self._remove(WORKLOADS, workload)
+            await self.world.clock.sleep(RETRY_SECONDS)
 
     async def _change(self, wish: Wish, pointer: str, value: Any) -> None:
         """One field of the object as it is now; refusals are told to the user, and nothing is asked for then."""
@@ -201,8 +218,8 @@ class Race:
 
     async def _delete_workloads(self, wish: Wish) -> None:
         for workload in rest.workloads_of(self.world, wish):
-            if wish.subject.of_pods:
-                wish.gone()  # its pods go with it, and nobody makes them again
+            if wish.subject.of_pods and not is_true(workload, names.FINISHED):
+                wish.gone()  # its pods go with it, and nobody makes them again; those that have ended stay
             await self._remove(WORKLOADS, workload)
 
     async def _delete_pods(self, wish: Wish, *, one: bool) -> None:
