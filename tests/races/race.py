@@ -15,7 +15,7 @@ from tests.faults.model import is_true
 from tests.races import rest
 from tests.races import script as scripts
 from tests.races.script import BUSY_UNTIL, Act, Script, Step
-from tests.races.subjects import GROUP, NAMESPACE, QUEUE_POINTER, SUBJECTS, with_value
+from tests.races.subjects import GROUP, NAMESPACE, QUEUE_POINTER, SUBJECTS, value_at, with_value
 from tests.races.wishes import Wish
 from tests.races.world import CLUSTER_QUEUE, World
 from worker_agent.api import names
@@ -198,14 +198,18 @@ class Race:
 
     async def _change(self, wish: Wish, pointer: str, value: Any) -> None:
         """One field of the object as it is now; refusals are told to the user, and nothing is asked for then."""
+        subject = wish.subject
         for name in wish.names[:1] if wish.wanted else ():
             while True:
-                found = self.world.one(wish.subject.kind.resource, name)
+                found = self.world.one(subject.kind.resource, name)
                 if found is None or found["metadata"].get("deletionTimestamp"):
                     return
+                if subject.size_kept and pointer == subject.scale and value and not value_at(found, pointer):
+                    # Its kept Workload keeps its count, and pods of another number do not match it (spec/jobs 9.12).
+                    value = value_at(subject.documents(0)[0], pointer)
                 changed = with_value(found, pointer, value)
                 try:
-                    await self.world.client.update(wish.subject.kind.resource, changed, NAMESPACE, field_manager="user")
+                    await self.world.client.update(subject.kind.resource, changed, NAMESPACE, field_manager="user")
                 except NotFound:
                     return
                 except Conflict:

@@ -10,7 +10,7 @@ from hub.local import demo_kinds
 from worker_agent.api import names
 from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind
-from worker_agent.api.resource_type import PODS, SPARK_APPLICATIONS
+from worker_agent.api.resource_type import PODS, SPARK_APPLICATIONS, STATEFUL_SETS
 from worker_agent.jobs import KINDS
 
 NAMESPACE: Final = demo_kinds.NAMESPACE
@@ -24,7 +24,8 @@ QUEUE_POINTER: Final = f"/metadata/labels/{names.QUEUE_NAME_LABEL.replace('/', '
 @dataclass(frozen=True, slots=True)
 class Subject:
     """``scale`` and ``image`` are JSON pointers into the object; ``sizes`` what it is scaled to. ``ends``: its pods end
-    by themselves, and so does it. ``of_pods``: it is pods, which nobody makes again."""
+    by themselves, and so does it. ``of_pods``: it is pods, which nobody makes again. ``size_kept``: scaled to zero it
+    comes back with as many replicas as it had."""
 
     label: str
     kind: JobKind
@@ -33,6 +34,7 @@ class Subject:
     sizes: tuple[int, ...] = ()
     ends: bool = True
     of_pods: bool = False
+    size_kept: bool = False
 
     def documents(self, run_seconds: int) -> list[Document]:
         """The objects as their user writes them."""
@@ -170,7 +172,9 @@ def _subject(label: str) -> Subject:
     kind = next(each for each in KINDS.values() if each.resource.kind == label)
     image, scale = _PLACES[label]
     sizes = (0, 2, 3) if label in _TO_ZERO else (1, 2, 3)
-    return Subject(label, kind, image, scale, sizes, ends=label not in _SERVING)
+    return Subject(
+        label, kind, image, scale, sizes, ends=label not in _SERVING, size_kept=kind.resource == STATEFUL_SETS
+    )
 
 
 _pod: Final = next(each for each in KINDS.values() if each.resource == PODS)

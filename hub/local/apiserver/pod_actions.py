@@ -18,7 +18,10 @@ _SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Suc
 
 
 def bind(call: Call) -> Steps:
-    """POST of a Binding: sets spec.nodeName once and the condition PodScheduled."""
+    """POST of a Binding: sets spec.nodeName once and the condition PodScheduled.
+
+    A uid and a resourceVersion in its metadata are preconditions: a pod of the same name made since is another one.
+    """
     binding = body.read_plain(call, "Binding")
     node = documents.get(binding, "target.name", "")
     if not node:
@@ -26,13 +29,7 @@ def bind(call: Call) -> Steps:
         raise failure.invalid("", "Binding", call.target.name, [fault])
 
     def change(old: Document) -> Document:
-        name = call.target.name
-        if old["metadata"].get("deletionTimestamp"):
-            why = f"pod {name} is being deleted, cannot be assigned to a host"
-            raise failure.conflict("", "pods/binding", name, why)
-        if documents.get(old, "spec.nodeName", ""):
-            why = f'pod {name} is already assigned to node "{old["spec"]["nodeName"]}"'
-            raise failure.conflict("", "pods/binding", name, why)
+        _check_bindable(call, binding, old)
         status = dict(old.get("status") or {})
         condition = {
             "type": "PodScheduled",
@@ -46,6 +43,24 @@ def bind(call: Call) -> Steps:
 
     yield from updates.apply_change(call, change)
     return json_answer(_SUCCESS, 201)
+
+
+def _check_bindable(call: Call, binding: Document, pod: Document) -> None:
+    name = call.target.name
+    wanted = binding.get("metadata") or {}
+    for field, what in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
+        given, found = wanted.get(field) or "", pod["metadata"][field]
+        if given and given != found:
+            raise updates.precondition_failed(call, what, given, found)
+    why = ""
+    if pod["metadata"].get("deletionTimestamp"):
+        why = f"pod {name} is being deleted, cannot be assigned to a host"
+    elif node := documents.get(pod, "spec.nodeName", ""):
+        why = f'pod {name} is already assigned to node "{node}"'
+    elif documents.get(pod, "spec.schedulingGates", []):
+        why = f"pod {name} has non-empty .spec.schedulingGates"
+    if why:
+        raise failure.conflict("", "pods/binding", name, why)
 
 
 def evict(call: Call) -> Steps:

@@ -117,14 +117,19 @@ def _check_uid(call: Call, wished: Document, old: Document) -> None:
         return
     given, uid = wished["metadata"].get("uid") or "", old["metadata"]["uid"]
     if given and given != uid:
-        target, resource = call.target, call.resource
-        group = f"{resource.group}/" if resource.custom else ""
-        key = f"/registry/{group}{resource.plural}/{object_key(target.namespace, target.name)}"
-        why = (
-            f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
-            f"Precondition failed: UID in precondition: {given}, UID in object meta: {uid}"
-        )
-        raise failure.conflict(resource.group, resource.plural, target.name, why)
+        raise precondition_failed(call, "UID", given, uid)
+
+
+def precondition_failed(call: Call, what: str, given: str, found: str) -> failure.Failure:
+    """The request was about an object with another ``what`` (UID, ResourceVersion) than there is under its name."""
+    target, resource = call.target, call.resource
+    group = f"{resource.group}/" if resource.custom else ""
+    key = f"/registry/{group}{resource.plural}/{object_key(target.namespace, target.name)}"
+    why = (
+        f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
+        f"Precondition failed: {what} in precondition: {given}, {what} in object meta: {found}"
+    )
+    return failure.conflict(resource.group, resource.plural, target.name, why)
 
 
 def _check_version(call: Call, made: Document, old: Document) -> None:

@@ -102,6 +102,25 @@ def test_binding_sets_the_node_once(world: World) -> None:
     assert 'pod p is already assigned to node "n1"' in reply.message
 
 
+def test_binding_of_an_earlier_pod_of_the_name_is_refused(world: World) -> None:
+    world.post(PODS, pod("p"))
+    late = binding("n1")
+    late["metadata"]["uid"] = "0a0b0c0d-0000-4000-8000-000000000000"
+    reply = world.post(f"{PODS}/p/binding", late)
+    assert reply.status == 409
+    assert "Precondition failed: UID in precondition: 0a0b0c0d-0000-4000-8000-000000000000" in reply.message
+    assert "nodeName" not in world.get(f"{PODS}/p").document["spec"]
+
+
+def test_gated_pod_is_not_bound(world: World) -> None:
+    document = pod("p")
+    document["spec"]["schedulingGates"] = [{"name": "example.com/wait"}]
+    world.post(PODS, document)
+    reply = world.post(f"{PODS}/p/binding", binding("n1"))
+    assert reply.status == 409
+    assert "pod p has non-empty .spec.schedulingGates" in reply.message
+
+
 def test_eviction_deletes(world: World) -> None:
     world.post(PODS, pod("p", node="n1"))
     eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}}
