@@ -26,6 +26,21 @@ def test_no_race_leaks_quota_or_loses_a_wish(seed):
     assert not outcome.violations, str(outcome)
 
 
+@pytest.mark.parametrize(("seed", "label"), [(5, "Pod group"), (54, "LeaderWorkerSet"), (126, "StatefulSet")])
+def test_one_made_anew_or_scaled_from_zero_at_once_gets_ready(seed, label):
+    outcome = race.attempt(seed, (label,))
+    assert not outcome.violations, str(outcome)
+
+
+def test_pods_of_a_deleted_group_stay_while_its_workload_does(monkeypatch):
+    async def nobody_deletes_it(self, wish):
+        """As who deletes the pods alone."""
+
+    monkeypatch.setattr(race.Race, "_end_group", nobody_deletes_it)
+    held = race.attempt(5, ("Pod group",)).violations["cluster"]
+    assert "2000 milli-cpu are reserved (group-race: 2000) for pods that ask for 0 ()" in held
+
+
 def test_a_few_seeds_race_every_kind():
     assert {label for seed in SEEDS for label in script.write(seed).subjects} == set(SUBJECTS)
 
