@@ -23,10 +23,19 @@ def is_refused(group: RemoteGroup, copy: Sight) -> bool:
 
     Kueue makes such a copy anew, which is deactivated again, without end and without anybody being told.
     """
-    if copy.view.spec.active is not False or group.local.view.spec.active is False:
+    if copy.view.spec.active is not False or group.local.view.spec.active is False or _stopped_out_of_contact(copy):
         return False
     here, there = (remote_objects.comparable_spec(found.document) for found in (group.local, copy))
     return {**here, "active": None} == {**there, "active": None}
+
+
+def _stopped_out_of_contact(copy: Sight) -> bool:
+    """Whether it was only stopped because this hub did not get through, and holds nothing any more: the hub is back,
+    and nothing of what the worker thinks of the job speaks against a new copy."""
+    evicted = copy.condition(names.EVICTED)
+    if evicted is None or not evicted.is_true or copy.is_true(names.QUOTA_RESERVED):
+        return False
+    return evicted.reason == f"{names.DEACTIVATED_DUE_TO}{names.HUB_CONTACT_LOST}"
 
 
 def refused_by_all(group: RemoteGroup) -> bool:

@@ -71,7 +71,7 @@ class Model:
             self._broken(at, f"{cluster}: workload {name} deleted although it is not ours")
         used = self._used.setdefault(cluster, {})
         used.pop(name, None)
-        if new is not None and is_true(new, names.QUOTA_RESERVED) and counts(new):
+        if new is not None and is_true(new, names.QUOTA_RESERVED) and not is_true(new, names.FINISHED):
             used[name] = cpu_of(new)
         if sum(used.values()) > self.quota[cluster]:
             self._broken(at, f"{cluster}: {sum(used.values())} of {self.quota[cluster]} milli-cpu reserved")
@@ -122,13 +122,6 @@ def runs(job: Document) -> bool:
     if completed(job) or job["metadata"].get("deletionTimestamp"):
         return False
     return not value_at(job, "spec.suspend", False) or bool(value_at(job, "status.active", 0))
-
-
-def counts(workload: Document) -> bool:
-    """Whether its reservation counts: a copy that nobody owns yet is off the books once it is deactivated."""
-    if value_at(workload, "spec.active", True) is False and not workload["metadata"].get("ownerReferences"):
-        return False
-    return not is_true(workload, names.FINISHED)
 
 
 def completed(job: Document) -> bool:

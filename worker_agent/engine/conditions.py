@@ -30,16 +30,21 @@ def phase(workload: Workload) -> Phase:
 
     Kueue takes it off the books at once (spec/engine 5.10): what then takes its room runs beside pods that still stop,
     and once the Workload is activated again in the meantime, both are reserved. A Workload that nobody owns has no pods
-    of its own and nobody who would release it.
+    of its own and nobody who would release it, unless it is a manager's copy: that waits for its job, which may come at
+    any moment and own it, and until then ``workload_activity.inactive`` releases it.
     """
     if workload.is_true(names.FINISHED):
         return Phase.GONE
     holds = workload.is_true(names.QUOTA_RESERVED) and workload.status.admission is not None
-    if workload.spec.active is False and not (holds and workload.metadata.owner_references):
+    if workload.spec.active is False and not (holds and _is_released_by_somebody(workload)):
         return Phase.GONE
     if not holds:
         return Phase.PENDING
     return Phase.ADMITTED if workload.is_true(names.ADMITTED) else Phase.RESERVED
+
+
+def _is_released_by_somebody(workload: Workload) -> bool:
+    return bool(workload.metadata.owner_references or workload.metadata.label(names.MULTIKUEUE_ORIGIN_LABEL))
 
 
 def shows_reservation(workload: Workload, shown: Phase) -> bool:

@@ -122,6 +122,7 @@ def inactive(turn: Turn) -> bool:
     """A Workload switched off is evicted, with the cause that was noted beforehand."""
     if turn.active:
         return False
+    abandoned = _waits_for_its_job(turn) and turn.reserved
     if not turn.evicted:
         target = turn.draft.find(names.DEACTIVATION_TARGET) or {}
         cause, message = "", "The workload is deactivated"
@@ -130,11 +131,23 @@ def inactive(turn: Turn) -> bool:
         event = eviction.evict(turn.draft, names.DEACTIVATED, message, cause)
         if turn.draft.status.get("admission"):
             turn.after.append(event)
-    elif not turn.draft.status.get("requeueState"):
+    elif not turn.draft.status.get("requeueState") and not abandoned:
         return False
     turn.draft.remove([names.DEACTIVATION_TARGET])
     turn.draft.put(requeueState=None)
+    if abandoned:
+        reservation.release(turn.draft, requeue=True, how=turn.rules.observability)
     return True
+
+
+def _waits_for_its_job(turn: Turn) -> bool:
+    """A manager's copy that no job owns yet: nothing of it runs, and nobody else would take the second step of its
+    eviction. With its reservation left in place, the job that comes later would own quota that others were given.
+
+    Other Workloads without owner are left reserved (spec/engine 13.2, 13.3).
+    """
+    is_copy = (turn.metadata.get("labels") or {}).get(names.MULTIKUEUE_ORIGIN_LABEL)
+    return bool(is_copy) and not turn.metadata.get("ownerReferences")
 
 
 def local_queue_restarted(turn: Turn) -> bool:

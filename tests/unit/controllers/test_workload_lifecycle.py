@@ -357,3 +357,32 @@ class TestWorkloadWithoutOwner:
     def test_waits_for_its_job_when_it_is_a_managers_copy(self):
         copy = self._settle(**{"kueue.x-k8s.io/multikueue-origin": "multikueue"})
         assert copy.condition("Finished") == (None, None, None)
+
+
+class TestDeactivatedCopy:
+    """A manager's copy that is switched off with its quota reserved, by whether its job has come."""
+
+    COPY = {"labels": {"kueue.x-k8s.io/multikueue-origin": "multikueue"}}
+
+    def _settle(self, *conditions, **metadata):
+        held = running(*conditions, active=False)
+        return settle({**held, "metadata": {**held["metadata"], **metadata}})
+
+    def test_gives_its_quota_back_at_once_while_no_job_owns_it(self):
+        copy = self._settle(**self.COPY, ownerReferences=[])
+        assert copy.condition("QuotaReserved")[:2] == ("False", "Deactivated")
+        assert copy.condition("Admitted")[:2] == ("False", "NoReservation")
+        assert copy.condition("Requeued")[:2] == ("False", "Deactivated")
+        assert "admission" not in copy.workload["status"]
+        assert [reason for reason, _ in copy.events] == ["EvictedDueToDeactivated"]
+
+    def test_gives_it_back_when_it_was_evicted_before(self):
+        copy = self._settle(condition("Evicted", reason="Preempted"), **self.COPY, ownerReferences=[])
+        assert copy.condition("QuotaReserved")[0] == "False"
+        assert copy.condition("Evicted")[:2] == ("True", "Preempted")
+
+    def test_waits_for_its_jobs_pods(self):
+        assert self._settle(**self.COPY).condition("QuotaReserved")[0] == "True"
+
+    def test_of_nobody_stays_reserved_like_every_other_workload(self):
+        assert self._settle(ownerReferences=[]).condition("QuotaReserved")[0] == "True"

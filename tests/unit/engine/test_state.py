@@ -126,6 +126,12 @@ def test_a_deactivated_workload_that_nobody_owns_keeps_nothing() -> None:
     assert used(world.state) == 0
 
 
+def test_a_deactivated_copy_keeps_its_quota_for_its_job_may_come_before_it_is_released() -> None:
+    copy = {"labels": {"kueue.x-k8s.io/multikueue-origin": "multikueue"}}
+    world = EngineWorld([*single_queue(), admitted("w", cpu=2, active=False, metadata=copy)])
+    assert used(world.state) == 2000
+
+
 def test_a_deactivation_before_our_write_shows_frees_nothing_yet() -> None:
     world = one(cpu=3)
     run_cycle(world.state, world.state.heads(world.now), world.policy, world.now)

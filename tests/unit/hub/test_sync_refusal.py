@@ -35,6 +35,14 @@ def test_a_copy_that_its_worker_deactivated_is_not_made_anew():
     assert [created.cluster for created in of(CreateObject, intents)] == ["w2"]
 
 
+def test_a_copy_that_was_only_stopped_out_of_contact_is_made_anew_at_once():
+    evicted = condition(names.EVICTED, "DeactivatedDueToHubContactLost")
+    stopped = holding(copy(evicted, condition(names.QUOTA_RESERVED, "Deactivated", status="False"), spec=INACTIVE))
+    intents = decided(checked("Pending", nominatedClusterNames=["w1"]), {"w1": stopped})
+    assert not retries(intents)
+    assert [gone.cluster for gone in of(DeleteObject, intents)] == ["w1"]
+
+
 def test_a_copy_that_differs_in_more_than_that_is_replaced():
     other = holding(copy(spec={**INACTIVE, "queueName": "other"}))
     intents = decided(checked("Pending", nominatedClusterNames=["w1", "w2"]), {"w1": other, "w2": Remote()})
