@@ -44,11 +44,14 @@ async def test_a_job_that_fits_is_nominated_in_the_write_that_gives_it_quota():
     async with running(a=4, b=8) as world:
         await world.manager.create(job("first", cpu=2))
         await until(lambda: local_job_started(world, "first"), "the queues are active")
-        before = status_writes(world)
+        seen = []
+        world.hub.objects.workloads.add_handler(lambda event: seen.append(event.new))
         await world.manager.create(job("second", cpu=2))
         await until(lambda: local_job_started(world, "second"), "the manager's job is started")
-        # Quota with nomination, then the cluster with the admission.
-        assert status_writes(world) - before == 2
+        of_second = [found for found in seen if found.metadata.name.startswith("job-second")]
+        with_quota = next(found for found in of_second if found.is_true(names.QUOTA_RESERVED))
+        assert with_quota.status.nominated_cluster_names
+        assert not with_quota.status.cluster_name
 
 
 async def test_a_job_that_fits_nowhere_is_not_sent_anywhere_and_says_why():
@@ -166,8 +169,3 @@ def created_copies(world):
 async def local_job_started(world, name):
     found = await world.manager.get(JOBS, name)
     return found is not None and not found["spec"]["suspend"]
-
-
-def status_writes(world):
-    made = world.hub.agent.client.writes.items()
-    return sum(count for (_, plural, part), count in made if (plural, part) == ("workloads", "status"))
