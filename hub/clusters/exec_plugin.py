@@ -7,9 +7,10 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import msgspec
 
@@ -17,6 +18,9 @@ from worker_agent.api import timestamps
 
 PATIENCE_SECONDS: Final = 60.0
 """A plugin that takes longer is ended."""
+
+LARGEST_ANSWER_BYTES: Final = 1 << 20
+"""A credential is a few kilobytes; a plugin that prints without end shall not fill the memory."""
 
 INFO_VARIABLE: Final = "KUBERNETES_EXEC_INFO"
 
@@ -54,35 +58,70 @@ class ExecCredential:
 
 
 async def run(plugin: ExecPlugin) -> ExecCredential:
-    """Ask the plugin once. Raises PluginError. A plugin that is not waited for any more is ended."""
+    """Ask the plugin once. Raises PluginError. A plugin that is not waited for any more is ended, and what it started.
+
+    The pipe is our own: a process of asyncio's counts as ended only once all who inherited its pipes have closed them.
+    """
+    reading, writing = os.pipe()
+    pipe = os.fdopen(reading, "rb", 0)
+    try:
+        process = await _started(plugin, writing)
+    except BaseException:
+        pipe.close()
+        raise
+    finally:
+        os.close(writing)
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            output = await _read(plugin, pipe)
+            await process.wait()
+    except BaseException as error:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+        if isinstance(error, TimeoutError):
+            raise _failure(plugin, f"gave no answer within {PATIENCE_SECONDS:g} s") from None
+        raise
+    if process.returncode:
+        raise _failure(plugin, f"failed with exit code {process.returncode}")
+    return decode(output, plugin)
+
+
+async def _started(plugin: ExecPlugin, stdout: int) -> asyncio.subprocess.Process:
+    """In a process group of its own. Raises PluginError."""
     environment = os.environ | dict(plugin.environment) | {INFO_VARIABLE: request(plugin)}
     try:
-        process = await asyncio.create_subprocess_exec(
+        return await asyncio.create_subprocess_exec(
             plugin.command,
             *plugin.args,
             env=environment,
             stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
+            stdout=stdout,
             stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
         )
     except FileNotFoundError:
         raise _failure(plugin, "not found") from None
     except (OSError, ValueError) as error:
         detail = error.strerror if isinstance(error, OSError) else "an argument or variable is not allowed"
         raise _failure(plugin, f"cannot be run: {detail}") from None
+
+
+async def _read(plugin: ExecPlugin, pipe: BinaryIO) -> bytes:
+    """All that comes until the pipe ends. Raises PluginError where it is too much. Closes the pipe."""
+    reader = asyncio.StreamReader()
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), pipe
+    )
+    output = b""
     try:
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            output, _ = await process.communicate()
-    except TimeoutError:
-        raise _failure(plugin, f"gave no answer within {PATIENCE_SECONDS:g} s") from None
+        while piece := await reader.read(LARGEST_ANSWER_BYTES):
+            output += piece
+            if len(output) > LARGEST_ANSWER_BYTES:
+                raise _failure(plugin, f"printed more than {LARGEST_ANSWER_BYTES} bytes")
     finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-    if process.returncode:
-        raise _failure(plugin, f"failed with exit code {process.returncode}")
-    return decode(output, plugin)
+        transport.close()
+    return output
 
 
 def request(plugin: ExecPlugin) -> str:
@@ -94,10 +133,12 @@ def request(plugin: ExecPlugin) -> str:
 
 
 class _Status(msgspec.Struct, rename="camel"):
+    """Null is as good as nothing, as it is to Go."""
+
     expiration_timestamp: str | None = None
-    token: str = ""
-    client_certificate_data: str = ""
-    client_key_data: str = ""
+    token: str | None = ""
+    client_certificate_data: str | None = ""
+    client_key_data: str | None = ""
 
 
 class _Answer(msgspec.Struct, rename="camel"):
@@ -110,7 +151,7 @@ def decode(output: bytes, plugin: ExecPlugin) -> ExecCredential:
     """What a plugin printed. Raises PluginError."""
     try:
         answer = msgspec.json.decode(output, type=_Answer)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         raise PluginError("getting credentials: decoding stdout: not an ExecCredential in JSON") from None
     if answer.kind != "ExecCredential":
         raise PluginError("getting credentials: decoding stdout: kind must be ExecCredential")
@@ -125,12 +166,13 @@ def decode(output: bytes, plugin: ExecPlugin) -> ExecCredential:
 
 
 def _credential(status: _Status) -> ExecCredential:
-    certificate, key = status.client_certificate_data, status.client_key_data
-    if not status.token and not certificate and not key:
+    token, certificate = status.token or "", status.client_certificate_data or ""
+    key = status.client_key_data or ""
+    if not token and not certificate and not key:
         raise PluginError("getting credentials: exec plugin didn't return a token or cert/key pair")
     if bool(certificate) != bool(key):
         raise PluginError("getting credentials: exec plugin returned only certificate or key, not both")
-    if not status.token.isprintable() or not status.token.isascii():
+    if not token.isprintable() or not token.isascii():
         raise PluginError("getting credentials: exec plugin returned a token that no request can carry")
     expires = None
     if status.expiration_timestamp:
@@ -138,7 +180,7 @@ def _credential(status: _Status) -> ExecCredential:
             expires = timestamps.parse(status.expiration_timestamp)
         except ValueError:
             raise PluginError("getting credentials: decoding stdout: expirationTimestamp is no timestamp") from None
-    return ExecCredential(status.token, certificate.encode(), key.encode(), expires)
+    return ExecCredential(token, certificate.encode(), key.encode(), expires)
 
 
 def cluster_info(cluster: dict[str, Any], config: Any) -> str:

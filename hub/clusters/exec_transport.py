@@ -7,10 +7,10 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from hub.clusters import exec_plugin
-from hub.clusters.exec_plugin import ExecCredential, ExecPlugin
+from hub.clusters.exec_plugin import ExecCredential, ExecPlugin, PluginError
 from worker_agent.kube import kubernetes_transport
 from worker_agent.kube.clock import Clock, SystemClock
-from worker_agent.kube.kubeconfig import ClusterConfig
+from worker_agent.kube.kubeconfig import ClusterConfig, KubeconfigError
 from worker_agent.kube.transport import Request, Response, Transport
 
 Run = Callable[[ExecPlugin], Awaitable[ExecCredential]]
@@ -83,7 +83,11 @@ class ExecTransport:
         else:
             certificate, key = _pair(credential)
             identity = replace(self._config, client_certificate=certificate or None, client_key=key or None)
-            transport = self._connect(identity)
+            try:
+                transport = self._connect(identity)
+            except KubeconfigError as error:
+                message = f"getting credentials: exec plugin returned what no connection can be made with: {error}"
+                raise PluginError(message) from None
             if self._former is not None:
                 await self._former.close()
             self._former = before.transport if before is not None else None

@@ -1,5 +1,6 @@
 """Credential plugins: what they are told, what they may answer, and that nothing of it is quoted."""
 
+import asyncio
 import json
 import sys
 from datetime import UTC, datetime
@@ -55,6 +56,7 @@ def test_a_certificate_with_its_key():
 @pytest.mark.parametrize(
     ("output", "message"),
     {
+        "no end of lists": (b'{"x": ' + b"[" * 100_000, "decoding stdout: not an ExecCredential in JSON"),
         "no json": (SECRET.encode(), "decoding stdout: not an ExecCredential in JSON"),
         "other kind": (answer(kind="Secret", token=SECRET), "kind must be ExecCredential"),
         "other version": (answer(version=f"{V1}beta1", token=SECRET), f"plugin returned version {V1}beta1"),
@@ -89,6 +91,24 @@ async def test_one_that_does_not_answer_is_ended(monkeypatch):
     monkeypatch.setattr(exec_plugin, "PATIENCE_SECONDS", 0.2)
     with pytest.raises(PluginError, match=r"gave no answer within 0\.2 s"):
         await exec_plugin.run(python("import time; time.sleep(600)"))
+
+
+@pytest.mark.parametrize("script", ["sleep 600; true", "setsid sleep 30; true", "sleep 600 & exit 0"])
+async def test_one_whose_own_children_hang_is_ended(monkeypatch, script):
+    monkeypatch.setattr(exec_plugin, "PATIENCE_SECONDS", 0.3)
+    async with asyncio.timeout(20):
+        with pytest.raises(PluginError, match=r"gave no answer within 0\.3 s"):
+            await exec_plugin.run(ExecPlugin("/bin/sh", V1, ("-c", script)))
+
+
+async def test_one_that_prints_without_end_is_ended():
+    with pytest.raises(PluginError, match=r"printed more than 1048576 bytes"):
+        await exec_plugin.run(ExecPlugin("/bin/sh", V1, ("-c", "yes; true")))
+
+
+def test_null_is_nothing():
+    credential = decoded(answer(token=SECRET, clientCertificateData=None, clientKeyData=None))
+    assert (credential.token, credential.client_certificate) == (SECRET, b"")
 
 
 def test_what_it_is_run_with_stays_out_of_logs():

@@ -8,6 +8,7 @@ import pytest
 from hub.clusters.exec_plugin import ExecCredential, ExecPlugin, PluginError
 from hub.clusters.exec_transport import ExecTransport
 from worker_agent.api.timestamps import parse
+from worker_agent.kube import kubernetes_transport
 from worker_agent.kube.kubeconfig import ClusterConfig
 from worker_agent.kube.transport import Request, Response
 
@@ -134,6 +135,16 @@ async def test_a_plugin_that_fails_is_asked_anew_by_the_next_request():
     with pytest.raises(ConnectionError, match="no"):
         await link.request(LIST)
     assert (await link.request(LIST)).status == 200
+    await link.close()
+
+
+async def test_a_certificate_that_is_none_is_a_failure_of_the_plugin():
+    plugin = Plugin(ExecCredential(client_certificate=b"no PEM", client_key=b"s3cret"), token("a"))
+    link = transport(Server("a"), plugin)
+    link._connect = kubernetes_transport.connect
+    with pytest.raises(PluginError, match="exec plugin returned what no connection can be made with") as caught:
+        await link.request(LIST)
+    assert "s3cret" not in str(caught.value)
     await link.close()
 
 
