@@ -12,7 +12,7 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 from aiohttp import web
@@ -30,11 +30,22 @@ from worker_agent.api.meta import Key
 from worker_agent.api.pod_workload import CORE_EVENTS
 from worker_agent.api.resource_type import PODS
 from worker_agent.kube.client import Client
-from worker_agent.kube.errors import ApiError, Forbidden, NotFound, ServerError, TooManyRequests
+from worker_agent.kube.errors import (
+    ApiError,
+    BadRequest,
+    Forbidden,
+    NotFound,
+    ServerError,
+    TooManyRequests,
+    Unauthorized,
+)
 from worker_agent.kube.kubeconfig import KubeconfigError
-from worker_agent.kube.transport import Transport
+from worker_agent.kube.transport import Response, Transport
+from worker_agent.validation import formats
 
 log = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
 
 GROUP: Final = "remote.fedhub.dev"
 VERSION: Final = "v1alpha1"
@@ -78,6 +89,8 @@ class Workers:
             yield RemotePods(client, self.origin)
         except ConnectionError as error:
             raise _unreachable(cluster, error) from error
+        except Unauthorized as error:  # of the hub's login there, not of the user's here
+            raise _unreachable(cluster, error) from None
         except Forbidden as error:
             message = f"cluster {cluster} does not let the hub read this: {error.message}"
             raise Forbidden(403, "Forbidden", message) from None
@@ -112,13 +125,13 @@ class JobViews:
     async def _workload(self, request: web.Request, user: User, key: Key, what: str) -> web.StreamResponse:
         await self._check(user, key, what)
         cluster = self._cluster_of(key)
+        if what == "log":
+            return await self._log(request, user, key, cluster)
         async with self._workers.pods_of(cluster, self._manager) as remote:
             workload = await remote.workload(key)
             if what == "pods":
                 return _list(cluster, "PodList", PODS.version, await remote.pods(workload))
-            if what == "events":
-                return _list(cluster, "EventList", CORE_EVENTS.version, await remote.events(workload))
-            return await self._log(request, user, (cluster, workload), remote)
+            return _list(cluster, "EventList", CORE_EVENTS.version, await remote.events(workload))
 
     async def _check(self, user: User, key: Key, what: str) -> None:
         """Raises Forbidden, in the words of an API server."""
@@ -136,26 +149,20 @@ class JobViews:
             raise NotFound(404, "NotFound", f"Workload {key} is in no worker cluster")
         return str(cluster)
 
-    async def _log(
-        self, request: web.Request, user: User, where: tuple[str, Document], remote: RemotePods
-    ) -> web.StreamResponse:
-        cluster, workload = where
-        query = LogQuery.parse(request.query)
-        name = request.query.get("pod", "")
-        pod = await remote.pod(workload, name)
-        namespace = pod["metadata"]["namespace"]
-        with self._a_log_of(user):
-            log.info("%s reads the log of pod %s/%s in cluster %s", user.name, namespace, name, cluster)
-            stream = await remote.log(namespace, name, query)
-            response = web.StreamResponse(headers={"Content-Type": "text/plain", CLUSTER_HEADER: cluster})
-            try:
-                await response.prepare(request)
-                async for piece in _while_read(stream.stream, request):
-                    await response.write(piece)
-                await response.write_eof()
-            finally:
-                await stream.close()
-            return response
+    async def _log(self, request: web.Request, user: User, key: Key, cluster: str) -> web.StreamResponse:
+        query, name = LogQuery.parse(request.query), request.query.get("pod", "")
+        if problems := formats.dns_subdomain(name):
+            raise BadRequest(400, "BadRequest", f"pod: must name a pod of the job, not {name!r}: {problems[0]}")
+        async with self._workers.pods_of(cluster, self._manager) as remote:
+            pod = await remote.pod(await remote.workload(key), name)
+            namespace = pod["metadata"]["namespace"]
+            with self._a_log_of(user):
+                log.info("%s reads the log of pod %s/%s in cluster %s", user.name, namespace, name, cluster)
+                stream = await _opened(remote.log(namespace, name, query), query, request)
+                try:
+                    return await _passed_on(stream, request, cluster)
+                finally:
+                    await stream.close()
 
     @contextlib.contextmanager
     def _a_log_of(self, user: User) -> Iterator[None]:
@@ -170,6 +177,7 @@ class JobViews:
             yield
         finally:
             self._logs[user.name] -= 1
+            self._logs += Counter()  # who reads none any more is forgotten
 
 
 def discovery() -> Document:
@@ -201,22 +209,42 @@ def _json(document: Document, headers: dict[str, str] | None = None) -> web.Resp
     return web.Response(body=msgspec.json.encode(document), content_type="application/json", headers=headers)
 
 
-async def _while_read(stream: AsyncIterator[bytes], request: web.Request) -> AsyncIterator[bytes]:
-    """The pieces as they come, until they end or their reader is gone, which only asking tells while nothing comes."""
-    pieces = aiter(stream)
-    while True:
-        coming: Awaitable[bytes] = anext(pieces)
-        piece = asyncio.ensure_future(coming)
-        try:
-            while not piece.done():
-                await asyncio.wait({piece}, timeout=ALIVE_SECONDS)
-                if request.transport is None or request.transport.is_closing():
-                    return
-        finally:
-            if not piece.done():
-                piece.cancel()
-                await asyncio.wait({piece})
-        try:
-            yield piece.result()
-        except StopAsyncIteration:
-            return
+async def _opened(opening: Awaitable[Response], query: LogQuery, request: web.Request) -> Response:
+    """The log of a quiet container opens with its first line, and is waited for as long as its follower does."""
+    try:
+        async with asyncio.timeout(None if query.follow else PATIENCE_SECONDS):
+            return await _while_read(opening, request)
+    except TimeoutError:
+        raise ConnectionError(f"no answer within {PATIENCE_SECONDS:g} s") from None
+
+
+async def _passed_on(stream: Response, request: web.Request, cluster: str) -> web.StreamResponse:
+    """The pieces as they come, until they end or their reader is gone. A log that breaks off is sent without an end:
+    what has begun as an answer cannot become a refusal."""
+    response = web.StreamResponse(headers={"Content-Type": "text/plain", CLUSTER_HEADER: cluster})
+    pieces = aiter(stream.stream)
+    try:
+        await response.prepare(request)
+        while (piece := await _while_read(anext(pieces, None), request)) is not None:
+            await response.write(piece)
+        await response.write_eof()
+    except ConnectionError as error:
+        log.info("a log from cluster %s broke off: %s", cluster, error)
+        if request.transport is not None:
+            request.transport.close()
+    return response
+
+
+async def _while_read(work: Awaitable[Result], request: web.Request) -> Result:
+    """The result of ``work``. Raises ConnectionError once its reader is gone, which only asking tells."""
+    coming = asyncio.ensure_future(work)
+    try:
+        while not coming.done():
+            await asyncio.wait({coming}, timeout=ALIVE_SECONDS)
+            if request.transport is None or request.transport.is_closing():
+                raise ConnectionError("nobody reads it any more")
+    finally:
+        if not coming.done():
+            coming.cancel()
+            await asyncio.wait({coming})
+    return coming.result()
