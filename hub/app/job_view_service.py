@@ -7,7 +7,7 @@ from typing import Final
 from hub.app.configuration import ViewService
 from hub.app.job_views import GROUP, VERSION, JobViews, Workers
 from worker_agent.aggregated import front_proxy, registration
-from worker_agent.aggregated.front_proxy import Trust
+from worker_agent.aggregated.front_proxy import Trust, Untrusted
 from worker_agent.aggregated.registration import Registration
 from worker_agent.aggregated.server import AggregatedServer
 from worker_agent.api.document import Document
@@ -85,7 +85,7 @@ class JobViewService:
                     await registration.register(self._client, self._at_port(), bundle.ca_certificate)
                     before = bundle, trust
                     self.serving.set()
-                except (ApiError, ConnectionError) as error:
+                except (ApiError, ConnectionError, Untrusted) as error:
                     log.warning("jobs' pods and logs cannot be served yet: %s", error)
                     wait = RETRY_SECONDS
             await self._until_changed(wait)

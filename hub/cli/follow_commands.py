@@ -15,6 +15,7 @@ from hub.cli.run_command import Context, Kubeconfig
 if TYPE_CHECKING:
     from hub.app.job_following import JobOnManager, Sight
     from worker_agent.api.document import Document
+    from worker_agent.api.meta import Key
     from worker_agent.kube.client import Client
 
 NOTHING_RUNS: Final = 3
@@ -177,6 +178,7 @@ def _run(
     namespace, worker, kubeconfig, context = options
     kind, name = _named(job)
     key = Key(namespace or _namespace(kubeconfig, context), name)
+    _check_names(key)
     contexts = _contexts(worker)
 
     async def with_job(client: "Client") -> None:
@@ -189,8 +191,7 @@ def _run(
             except NoSuchJob as error:
                 output.fail(error)
 
-    with contextlib.suppress(BrokenPipeError):  # whoever read has seen enough
-        manager_client.run(with_job, kubeconfig, context)
+    manager_client.run(with_job, kubeconfig, context)
 
 
 def _named(job: str) -> tuple[str, str]:
@@ -198,6 +199,18 @@ def _named(job: str) -> tuple[str, str]:
     if not separator or not kind or not name or "/" in name:
         output.fail(f"{job!r}: must be KIND/NAME, such as job/train-7", 2)
     return kind, name
+
+
+def _check_names(key: "Key") -> None:
+    """What is no name would lead to another path of the API."""
+    from worker_agent.validation import formats  # noqa: PLC0415
+
+    for option, text, problems in (
+        ("--namespace", key.namespace, formats.dns_label(key.namespace)),
+        ("KIND/NAME", key.name, formats.dns_subdomain(key.name)),
+    ):
+        if problems:
+            output.fail(f"{option}: {text!r} is no name: {problems[0]}", 2)
 
 
 def _namespace(kubeconfig: Path | None, context: str) -> str:

@@ -1,5 +1,7 @@
 """A client on the manager cluster for commands that read and write a little and end."""
 
+import os
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +13,8 @@ if TYPE_CHECKING:
 
 
 def run(work: Callable[["Client"], Awaitable[None]], kubeconfig: Path | None, context: str) -> None:
-    """Does ``work`` with a client; a server that refuses or is away ends the command with a line and exit code 1."""
+    """Does ``work`` with a client. A server that refuses or is away ends the command with a line and exit code 1;
+    whoever reads what we print and has seen enough ends it in silence."""
     from worker_agent.cli import process  # noqa: PLC0415 - imports that take long wait until they are needed
     from worker_agent.kube.errors import ApiError  # noqa: PLC0415
     from worker_agent.kube.kubeconfig import KubeconfigError  # noqa: PLC0415
@@ -22,5 +25,8 @@ def run(work: Callable[["Client"], Awaitable[None]], kubeconfig: Path | None, co
         output.fail(error, 2)
     except ApiError as error:
         output.fail(error.message)
+    except BrokenPipeError:
+        # Who reads has seen enough; without this the interpreter would complain on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except ConnectionError as error:
         output.fail(f"the API server cannot be reached: {error}")

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from worker_agent.aggregated.front_proxy import Trust, Untrusted, User
 from worker_agent.kube import authority
-from worker_agent.kube.authority import KeyPair
+from worker_agent.kube.authority import AuthorityError, KeyPair
 from worker_agent.kube.errors import ApiError
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,8 @@ class AggregatedServer:
         """The one in use once it serves."""
 
     async def serve(self, pair: KeyPair, trust: Trust) -> None:
-        """Listen with this certificate and trust from now on. Raises OSError when the port is in use."""
+        """Listen with this certificate and trust from now on. Raises OSError when the port is in use, Untrusted where
+        ``trust`` has no usable authority."""
         context = _context(pair, trust)
         if self._runner is None:
             application = web.Application(client_max_size=LARGEST_BODY)
@@ -81,7 +82,11 @@ class AggregatedServer:
         certificate = shown.getpeercert(binary_form=True) if shown is not None else None
         if self._trust is None or not certificate:
             raise Untrusted("a client certificate is needed")
-        return self._trust.user(authority.common_name(certificate), request.headers.items())
+        try:
+            name = authority.common_name(certificate)
+        except AuthorityError as error:
+            raise Untrusted(str(error)) from None
+        return self._trust.user(name, request.headers.items())
 
 
 def status(code: int, reason: str, message: str) -> web.Response:
@@ -102,7 +107,10 @@ def _context(pair: KeyPair, trust: Trust) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.verify_mode = ssl.CERT_REQUIRED
-    context.load_verify_locations(cadata=trust.authority.decode())
+    try:
+        context.load_verify_locations(cadata=trust.authority.decode())
+    except (ssl.SSLError, ValueError, TypeError):
+        raise Untrusted("the authority of the API server's front proxy is no certificate in PEM") from None
     with tempfile.TemporaryDirectory() as folder:
         # The standard library reads keys from files only; the folder is ours alone and gone in a moment.
         certificate, key = Path(folder, "tls.crt"), Path(folder, "tls.key")

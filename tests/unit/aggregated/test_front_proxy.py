@@ -1,5 +1,7 @@
 """Whom an API server names as the asker, and which API server is believed."""
 
+from datetime import UTC, datetime
+
 import msgspec
 import pytest
 
@@ -7,6 +9,8 @@ from worker_agent.aggregated import access
 from worker_agent.aggregated.access import Access
 from worker_agent.aggregated.front_proxy import Trust, Untrusted, User
 from worker_agent.aggregated.registration import Registration
+from worker_agent.aggregated.server import AggregatedServer
+from worker_agent.kube import authority as key_pair
 
 DATA = {
     "requestheader-client-ca-file": "PEM",
@@ -72,3 +76,16 @@ def test_registration_names_the_service_and_its_authority():
     assert made["spec"]["caBundle"] == "Q0E="
     assert made["spec"]["service"] == {"namespace": "kueue-system", "name": "fedhub-hub", "port": 443}
     assert msgspec.json.encode(made)
+
+
+async def _nothing(request, user):
+    raise AssertionError
+
+
+@pytest.mark.parametrize("authority", ["PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "é"])
+async def test_authority_that_is_no_certificate_is_said_and_nothing_is_served(authority):
+    made = key_pair.create("hub", (), datetime.now(UTC))
+    server = AggregatedServer("127.0.0.1", 0, answer=_nothing)
+    with pytest.raises(Untrusted, match="is no certificate in PEM"):
+        await server.serve(made, Trust(authority.encode()))
+    await server.stop()

@@ -1,6 +1,8 @@
 """``fedhub logs``, ``pods`` and ``events``: wrong use, and what is printed of what was found."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 
 import pytest
@@ -83,12 +85,40 @@ def test_pod_that_the_job_has_not_is_said(capsysbinary):
         (["logs", "job/train", "-n", "ns", "--since", "x"], "--since: 'x' is no duration"),
         (["logs", "job/train", "-n", "ns", "--since", "10ms"], "must be at least 1s"),
         (["logs", "job/train", "-n", "ns", "-f", "-p"], "--previous: what has ended is not followed"),
+        (["logs", "job/..", "-n", "ns"], "KIND/NAME: '..' is no name"),
+        (["logs", "job/a%2fb", "-n", "ns"], "KIND/NAME: 'a%2fb' is no name"),
+        (["pods", "job/train", "-n", ".."], "--namespace: '..' is no name"),
         (["pods", "job/train", "-n", "ns", "--worker", "east"], "--worker east: must be CLUSTER=CONTEXT"),
     ],
 )
 def test_wrong_use_is_said(arguments, problem):
     done = CliRunner().invoke(app, arguments)
     assert (done.exit_code, problem in done.output) == (2, True), done.output
+
+
+READER_LEAVES = """
+import sys
+from hub.cli import app
+from worker_agent.cli import process
+
+def written(*_):
+    while True:
+        sys.stdout.buffer.write(b"line")
+        sys.stdout.buffer.flush()
+
+process.with_client = written
+app(["logs", "job/train", "-n", "ns"])
+"""
+
+
+def test_reader_who_has_seen_enough_ends_it_in_silence():
+    with subprocess.Popen([sys.executable, "-c", READER_LEAVES], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        assert run.stdout is not None
+        assert run.stderr is not None
+        run.stdout.read(4)
+        run.stdout.close()
+        told = run.stderr.read()
+        assert (run.wait(60), told) == (0, b"")
 
 
 def test_structured_output_says_where_each_object_is(capsys):
