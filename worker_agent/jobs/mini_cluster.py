@@ -14,6 +14,7 @@ from worker_agent.api.document import Document, at, get, put
 from worker_agent.api.job_kind import Finish, JobKind, NotYetStartable, Remains, TemplateAt
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.pod_set_info import InvalidPodSetInfo, PodSetInfo
+from worker_agent.api.pod_sets_unknown import PodSetsUnknown
 from worker_agent.api.resource_type import JOBS, MINI_CLUSTERS, PODS
 from worker_agent.engine.workload_status import is_true
 from worker_agent.jobs import mini_cluster_pods
@@ -22,6 +23,12 @@ from worker_agent.jobs.batch_job import BatchJob
 SIZE: Final = ("spec", "size")
 HELD_SIZE: Final = ("metadata", "annotations", names.HELD_SIZE_ANNOTATION)
 PLACED: Final = ("spec", "pod")
+LARGEST_SIZE: Final = 2**31 - 1
+"""Of int32, as the field of the definition is."""
+NO_SIZE: Final = (
+    f"it is held and its size is not known: set spec.size, or the annotation {names.HELD_SIZE_ANNOTATION},"
+    " to the number of pods it shall have"
+)
 SERVICES: Final = "services"
 READY: Final = "JobMiniClusterReady"
 _MADE: Final = BatchJob()
@@ -42,8 +49,11 @@ class MiniCluster(JobKind):
         return (Companion(JOBS, namespace, name), Companion(PODS, namespace, services_pod(name)))
 
     def templates(self, job: Document) -> list[TemplateAt]:
-        spots = [_spot(names.DEFAULT_POD_SET_NAME, wanted_size(job))]
-        return [*spots, _spot(SERVICES, 1)] if get(job, "spec.services", []) else spots
+        """Raises PodSetsUnknown where no size is to be read: one of no pods would be admitted and never start."""
+        size = wanted_size(job)
+        if size < 1:
+            raise PodSetsUnknown(NO_SIZE)
+        return _spots(job, size)
 
     def pod_template(self, job: Document, spot: TemplateAt) -> Document:
         if spot.name == SERVICES:
@@ -71,7 +81,7 @@ class MiniCluster(JobKind):
         return started
 
     def restore(self, job: Document, infos: Sequence[PodSetInfo]) -> tuple[Document, bool]:
-        if len(self.templates(job)) != len(infos):
+        if len(_spots(job, 1)) != len(infos):
             return job, False
         present = at(job, PLACED, {})
         wanted = pod_set_info.restore(_as_template(present), infos[0])
@@ -104,7 +114,8 @@ def wanted_size(job: Document) -> int:
     """The size that is or shall be; 0 where a held MiniCluster does not say."""
     size: int = get(job, "spec.size", 1)
     held = str(at(job, HELD_SIZE, ""))
-    return size or (int(held) if held.isascii() and held.isdigit() else 0)
+    readable = held.isascii() and held.isdigit() and len(held) <= len(str(LARGEST_SIZE)) and int(held) <= LARGEST_SIZE
+    return size or (int(held) if readable else 0)
 
 
 def services_pod(name: str) -> str:
@@ -116,6 +127,11 @@ def _child(job: Document, kind: str) -> Document | None:
     found = companions.of(job, kind)
     owner = frameworks.controller_of(found) if found is not None else None
     return found if owner is not None and owner.get("uid") == job["metadata"].get("uid") else None
+
+
+def _spots(job: Document, size: int) -> list[TemplateAt]:
+    spots = [_spot(names.DEFAULT_POD_SET_NAME, size)]
+    return [*spots, _spot(SERVICES, 1)] if get(job, "spec.services", []) else spots
 
 
 def _spot(name: str, count: int) -> TemplateAt:

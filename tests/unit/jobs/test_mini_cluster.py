@@ -9,9 +9,9 @@ from worker_agent.api.document import Document, put
 from worker_agent.api.job_kind import NotYetStartable
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.pod_set_info import InvalidPodSetInfo, PodSetInfo
-from worker_agent.engine.intents import DeleteObject
+from worker_agent.engine.intents import DeleteObject, RecordEvent, RetryWithError
 from worker_agent.jobs import KINDS
-from worker_agent.jobs.mini_cluster import MiniCluster, wanted_size
+from worker_agent.jobs.mini_cluster import HELD_SIZE, MiniCluster, wanted_size
 from worker_agent.validation.jobs import mini_cluster as rules
 
 from .samples import SAMPLES
@@ -115,9 +115,20 @@ def test_queued_without_pods_is_refused():
     assert _errors(put(HELD, ("metadata", "annotations"), None)) == ["spec.size"]
 
 
-def test_unreadable_held_size_is_refused():
+@pytest.mark.parametrize("size", ["many", "-1", "0", "", "²", "2147483648", "9" * 5000])
+def test_unreadable_held_size_is_refused(size):
     held = f"metadata.annotations[{names.HELD_SIZE_ANNOTATION}]"
-    assert _errors(put(HELD, ("metadata", "annotations", names.HELD_SIZE_ANNOTATION), "many")) == [held]
+    assert _errors(put(HELD, HELD_SIZE, size)) == [held]
+
+
+@pytest.mark.parametrize("size", [None, "many", "9" * 5000])
+def test_one_whose_size_is_lost_is_told_so_and_never_started(size):
+    lost = put(HELD, HELD_SIZE, size)
+    _, intents = run(view(KIND, lost))
+    assert [type(intent) for intent in intents if not isinstance(intent, RecordEvent | RetryWithError)] == []
+    assert any("spec.size" in str(intent) for intent in intents)
+    seen, _ = run(view(KIND, lost, admitted(KIND, HELD)))
+    assert seen.job["spec"]["size"] == 0
 
 
 def test_topology_annotations_are_refused():
