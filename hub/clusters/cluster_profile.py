@@ -19,10 +19,13 @@ EXEC_EXTENSION: Final = "client.authentication.k8s.io/exec"
 
 
 def offers(profile: Document) -> Iterator[Document]:
-    """The profile's access providers, then those under the older name."""
-    status = profile.get("status") or {}
+    """The profile's access providers, then those under the older name. Raises ValueError where they are of another
+    form: a definition may let anything through."""
+    status: Any = profile.get("status") or {}
+    if not isinstance(status, dict):
+        raise ValueError("status of the cluster profile must be a mapping")
     for field in ("accessProviders", "credentialProviders"):
-        yield from status.get(field) or ()
+        yield from _named(status, field, f"status.{field} of the cluster profile")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,5 +71,15 @@ def _text(cluster: Document, field: str) -> str:
 
 
 def _extension(cluster: Document) -> Any:
-    found = (each for each in cluster.get("extensions") or () if each.get("name") == EXEC_EXTENSION)
-    return next((each.get("extension") for each in found), None)
+    entries = _named(cluster, "extensions", "extensions of the profile's cluster")
+    return next((each.get("extension") for each in entries if each["name"] == EXEC_EXTENSION), None)
+
+
+def _named(holder: Document, field: str, place: str) -> list[Document]:
+    """A list of entries with a name each."""
+    entries: Any = holder.get(field) or []
+    if not isinstance(entries, list) or not all(
+        isinstance(entry, dict) and isinstance(entry.get("name"), str) for entry in entries
+    ):
+        raise ValueError(f"{place} must be a list of named entries")
+    return entries

@@ -163,13 +163,12 @@ def _provided(profile: Document, sources: CredentialSources) -> ClientSettings:
     """What the first configured provider that the profile offers makes of it."""
     if not sources.access_providers:
         raise CredentialError("BadClusterProfile", "no access provider configured")
-    for entry in cluster_profile.offers(profile):
-        provider = sources.access_providers.get(entry.get("name", ""))
-        if provider is None:
-            continue
-        try:
-            return provider(profile)
-        except ValueError as error:
-            raise CredentialError("BadClusterProfile", str(error)) from error
+    try:
+        for entry in cluster_profile.offers(profile):
+            provider = sources.access_providers.get(entry["name"])
+            if provider is not None:
+                return provider(profile)
+    except ValueError as error:
+        raise CredentialError("BadClusterProfile", str(error)) from error
     message = f'no access provider of cluster profile "{profile["metadata"]["name"]}" is configured'
     raise CredentialError("BadClusterProfile", message)

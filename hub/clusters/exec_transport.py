@@ -10,7 +10,7 @@ from hub.clusters import exec_plugin
 from hub.clusters.exec_plugin import ExecCredential, ExecPlugin, PluginError
 from worker_agent.kube import kubernetes_transport
 from worker_agent.kube.clock import Clock, SystemClock
-from worker_agent.kube.kubeconfig import ClusterConfig, KubeconfigError
+from worker_agent.kube.kubeconfig import ClusterConfig
 from worker_agent.kube.transport import Request, Response, Transport
 
 Run = Callable[[ExecPlugin], Awaitable[ExecCredential]]
@@ -85,8 +85,8 @@ class ExecTransport:
             identity = replace(self._config, client_certificate=certificate or None, client_key=key or None)
             try:
                 transport = self._connect(identity)
-            except KubeconfigError as error:
-                message = f"getting credentials: exec plugin returned what no connection can be made with: {error}"
+            except ValueError as error:
+                message = f"getting credentials: no connection can be made with what the exec plugin returned: {error}"
                 raise PluginError(message) from None
             if self._former is not None:
                 await self._former.close()

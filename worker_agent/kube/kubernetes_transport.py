@@ -36,6 +36,7 @@ def connect(config: ClusterConfig, clock: Clock | None = None) -> Transport:
 class _KubernetesTransport:
     def __init__(self, config: ClusterConfig, clock: Clock) -> None:
         self._base = URL(config.server)
+        self._shown = str(self._base.with_user(None)) if self._base.user else config.server
         self._config = config
         self._clock = clock
         self._rest = _rest_client(config)
@@ -77,7 +78,7 @@ class _KubernetesTransport:
 
     def _open_session(self) -> aiohttp.ClientSession:
         if self._closed:
-            raise ConnectionError(f"{self._config.server}: the transport is closed")
+            raise ConnectionError(f"{self._shown}: the transport is closed")
         if self._session is None:
             self._session = self._rest._create_pool_manager()
         return self._session
@@ -99,7 +100,7 @@ class _KubernetesTransport:
         except (OSError, UnicodeDecodeError) as error:
             if self._token:
                 return self._token  # the old one may still be good
-            raise ConnectionError(f"{self._config.server}: token file {path} cannot be read: {error}") from error
+            raise ConnectionError(f"{self._shown}: token file {path} cannot be read: {error}") from error
         self._token = token
         self._token_at = self._clock.monotonic()
         return token
@@ -120,7 +121,7 @@ class _KubernetesTransport:
     def _connection_error(self, error: BaseException) -> ConnectionError:
         """What went wrong with the connection, without headers or credentials, which errors of aiohttp may quote."""
         detail = _detail(error)
-        return ConnectionError(f"{self._config.server}: {detail}")
+        return ConnectionError(f"{self._shown}: {detail}")
 
 
 def _detail(error: BaseException) -> str:

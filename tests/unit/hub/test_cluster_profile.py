@@ -102,3 +102,24 @@ def test_the_same_profile_is_the_same_credential():
 )
 def test_what_is_refused(found, how, reason, message):
     assert refusal(found, **how) == (reason, message)
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        ("x", "status of the cluster profile must be a mapping"),
+        ({"accessProviders": ["cloud"]}, "status.accessProviders of the cluster profile must be a list of named"),
+        (
+            {"credentialProviders": {"name": "cloud"}},
+            "status.credentialProviders of the cluster profile must be a list",
+        ),
+        ({"accessProviders": [{"name": ["cloud"]}]}, "status.accessProviders of the cluster profile must be a list"),
+        (
+            {"accessProviders": [{"name": "cloud", "cluster": {**EAST, "extensions": {"a": 1}}}]},
+            "extensions of the profile's cluster must be a list of named entries",
+        ),
+    ],
+)
+def test_a_profile_of_another_form_is_refused_by_its_field(status, message):
+    reason, told = refusal({"metadata": {"name": "east"}, "status": status})
+    assert (reason, told.startswith(message)) == ("BadClusterProfile", True), told

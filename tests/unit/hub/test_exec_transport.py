@@ -142,7 +142,7 @@ async def test_a_certificate_that_is_none_is_a_failure_of_the_plugin():
     plugin = Plugin(ExecCredential(client_certificate=b"no PEM", client_key=b"s3cret"), token("a"))
     link = transport(Server("a"), plugin)
     link._connect = kubernetes_transport.connect
-    with pytest.raises(PluginError, match="exec plugin returned what no connection can be made with") as caught:
+    with pytest.raises(PluginError, match="no connection can be made with what the exec plugin returned") as caught:
         await link.request(LIST)
     assert "s3cret" not in str(caught.value)
     await link.close()

@@ -122,6 +122,13 @@ async def test_a_closed_port_is_a_connection_error():
         await read(ClusterConfig("https://127.0.0.1:1"), Request("GET", "/version"))
 
 
+async def test_a_password_in_the_address_is_not_told():
+    transport = connect(ClusterConfig("https://user:s3cret@127.0.0.1:1"))
+    with pytest.raises(ConnectionError, match=r"^https://127\.0\.0\.1:1: cannot connect"):
+        await transport.request(Request("GET", "/version"))
+    await transport.close()
+
+
 async def test_a_redirect_is_not_followed(served: Served):
     status, _ = await read(served.config, Request("GET", "/elsewhere"))
     assert status == 302
