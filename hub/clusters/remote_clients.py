@@ -102,6 +102,14 @@ class RemoteClients(Generic[L]):
         entry = self.entries.get(name)
         return entry.link if entry is not None and entry.contact.connected else None
 
+    def is_first_tried(self, name: str) -> bool:
+        """Whether it will be known in a moment how a cluster's contact stands: the first attempt goes on since this
+        program began or the contact was lost, or has not begun."""
+        entry = self.entries.get(name)
+        if entry is None:
+            return name not in self.never_reached
+        return entry.opening and entry.link is None and not entry.contact.failures
+
     def contacts(self) -> Iterator[tuple[str, Contact]]:
         return ((name, entry.contact) for name, entry in self.entries.items())
 

@@ -95,14 +95,21 @@ class CohortSpanController:
             if config is not None and cluster in config.spec.clusters:
                 self.controller.enqueue(cohort.metadata.name, BATCH_SECONDS)
 
-    async def _reconcile(self, name: str) -> None:
+    async def _reconcile(self, name: str) -> float | None:
         document = self._objects.known.document(COHORTS, Key("", name))
         if document is None or document["metadata"].get("deletionTimestamp"):
             self._told.pop(name, None)
-            return
+            return None
         cohort = msgspec.convert(document, Cohort, strict=False)
+        config = self._objects.config(cohort_span.config_of(cohort))
+        if config is not None and any(map(self._is_first_tried, config.spec.clusters)):
+            return BATCH_SECONDS  # the quota of before stands: room that only seems gone would cost somebody's work
         if cohort_span.config_of(cohort):
             await self._applier.apply(self._decide(cohort, document))
+        return None
+
+    def _is_first_tried(self, cluster: str) -> bool:
+        return Key("", cluster) in self._objects.clusters and self._clients.is_first_tried(cluster)
 
     def _decide(self, cohort: Cohort, document: Document) -> list[Intent]:
         found = cohort_span.members(cohort.metadata.name, self._objects.queues.values(), self._cohorts.values())
