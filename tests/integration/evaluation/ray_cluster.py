@@ -13,13 +13,15 @@ from pathlib import Path
 PATIENCE_SECONDS = 120.0
 ATTEMPTS = 3
 STARTED = b"Ray runtime started"
+ENVIRONMENT = {"RAY_AUTH_MODE": "disabled", "RAY_agent_register_timeout_ms": "120000"}
+"""Of the cluster and of who connects to it: a local Ray earlier in the process leaves another mode behind."""
 
 
 @contextlib.contextmanager
 def running(folder: Path, cpus: int) -> Iterator[str]:
     """The address of a head with so many CPUs."""
     port = free_port()
-    environment = os.environ | {"RAY_AUTH_MODE": "disabled", "RAY_agent_register_timeout_ms": "120000"}
+    environment = os.environ | ENVIRONMENT
     command = [str(Path(sys.executable).parent / "ray"), "start", "--head", "--block", f"--port={port}"]
     command += [
         "--node-ip-address=127.0.0.1",
