@@ -188,7 +188,10 @@ def _why_not(pod: Document, container: str, *, previous: bool) -> str:
 def _first(query: Mapping[str, str], run: Run, now: datetime) -> datetime:
     seconds = _count(query, "sinceSeconds", 1)
     if seconds is not None:
-        return now - timedelta(seconds=seconds)
+        try:
+            return now - timedelta(seconds=seconds)
+        except OverflowError:
+            return run.started  # before all calendars
     if query.get("sinceTime"):
         try:
             return timestamps.parse(query["sinceTime"])

@@ -71,6 +71,7 @@ def test_a_line_when_it_ended(world: World) -> None:
         ({"tailLines": "1"}, ["second 2"]),
         ({"tailLines": "0"}, []),
         ({"sinceSeconds": "1"}, ["second 1", "second 2"]),
+        ({"sinceSeconds": "9" * 15}, [STARTED, "second 1", "second 2"]),
         ({"sinceTime": at(2)}, ["second 2"]),
         ({"timestamps": "true", "tailLines": "1"}, [f"{at(2)} second 2"]),
         ({"limitBytes": "9"}, ["container"]),
