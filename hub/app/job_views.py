@@ -211,11 +211,16 @@ def _json(document: Document, headers: dict[str, str] | None = None) -> web.Resp
 
 async def _opened(opening: Awaitable[Response], query: LogQuery, request: web.Request) -> Response:
     """The log of a quiet container opens with its first line, and is waited for as long as its follower does."""
+    opened = asyncio.ensure_future(opening)
     try:
         async with asyncio.timeout(None if query.follow else PATIENCE_SECONDS):
-            return await _while_read(opening, request)
-    except TimeoutError:
-        raise ConnectionError(f"no answer within {PATIENCE_SECONDS:g} s") from None
+            return await _while_read(opened, request)
+    except (TimeoutError, asyncio.CancelledError) as ended:
+        if opened.done() and not opened.cancelled() and opened.exception() is None:
+            await opened.result().close()  # it came in the very moment when nobody waited any more
+        if isinstance(ended, TimeoutError):
+            raise ConnectionError(f"no answer within {PATIENCE_SECONDS:g} s") from None
+        raise
 
 
 async def _passed_on(stream: Response, request: web.Request, cluster: str) -> web.StreamResponse:
@@ -241,7 +246,7 @@ async def _while_read(work: Awaitable[Result], request: web.Request) -> Result:
     try:
         while not coming.done():
             await asyncio.wait({coming}, timeout=ALIVE_SECONDS)
-            if request.transport is None or request.transport.is_closing():
+            if not coming.done() and (request.transport is None or request.transport.is_closing()):
                 raise ConnectionError("nobody reads it any more")
     finally:
         if not coming.done():

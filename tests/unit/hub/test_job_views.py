@@ -13,6 +13,7 @@ from yarl import URL
 
 from hub.app import job_views
 from hub.app.job_views import JobViews, Workers
+from hub.app.remote_pods import LogQuery
 from hub.clusters.credentials import CredentialSources
 from worker_agent.aggregated.access import REVIEWS
 from worker_agent.aggregated.front_proxy import User
@@ -224,3 +225,27 @@ async def test_chain_of_slices_that_begins_with_somebody_elses_workload_shows_no
         response = await client.get(f"{BASE}/log", params={"pod": "p"})
         await response.read()
         assert response.status == status
+
+
+async def test_log_that_opens_as_its_reader_is_told_to_end_is_closed():
+    closed = asyncio.Event()
+
+    async def pieces() -> AsyncIterator[bytes]:
+        try:
+            yield b"one"
+            yield b"two"
+        finally:
+            closed.set()
+
+    stream = pieces()
+    await anext(stream)
+    came = asyncio.get_running_loop().create_future()
+    reading = asyncio.create_task(
+        job_views._opened(came, LogQuery(follow=True), SimpleNamespace(transport=None))  # type: ignore[arg-type]
+    )
+    await asyncio.sleep(0)
+    came.set_result(Response(200, {}, stream))
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+    assert closed.is_set()
