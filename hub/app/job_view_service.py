@@ -35,6 +35,7 @@ class JobViewService:
         self._client = client
         self._namespace = namespace
         self._served = served
+        self._workers = workers
         self._server = AggregatedServer(served.host, served.port, JobViews(client, workers).answer)
         self._registration = Registration(
             GROUP, VERSION, namespace, served.service, served.service_port, served.external_host
@@ -69,6 +70,7 @@ class JobViewService:
         finally:
             self.serving.clear()
             await self._server.stop()
+            await self._workers.close()
 
     async def _serve(self) -> None:
         before: tuple[Bundle, Trust] | None = None

@@ -11,7 +11,7 @@ import contextlib
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 import msgspec
@@ -73,6 +73,25 @@ class Workers:
     sources: CredentialSources
     transport: Callable[[Credential], Transport]
     origin: str
+    _kept: dict[str, tuple[Credential, Transport]] = field(default_factory=dict)
+    """By cluster, where a credential plugin logs in: it shall not run once for each question of a user."""
+
+    async def close(self) -> None:
+        while self._kept:
+            await self._kept.popitem()[1][1].close()
+
+    async def _connected(self, cluster: str, credential: Credential) -> Transport:
+        """Raises KubeconfigError, ConnectionFailed. A kept one ends with its credential, and logs read by it."""
+        before = self._kept.get(cluster)
+        if before is not None and before[0] == credential:
+            return before[1]
+        transport = self.transport(credential)
+        self._kept.pop(cluster, None)
+        if credential.settings is not None and credential.settings.exec_plugin is not None:
+            self._kept[cluster] = credential, transport
+        if before is not None:
+            await before[1].close()
+        return transport
 
     @contextlib.asynccontextmanager
     async def pods_of(self, cluster: str, manager: Client) -> AsyncIterator[RemotePods]:
@@ -81,7 +100,7 @@ class Workers:
         if known is None:
             raise NotFound(404, "NotFound", f"MultiKueueCluster {cluster} does not exist any more")
         try:
-            transport = self.transport(credentials.load(known, self.sources))
+            transport = await self._connected(cluster, credentials.load(known, self.sources))
         except (CredentialError, KubeconfigError, ConnectionFailed) as error:
             raise _unreachable(cluster, error) from None
         client = Client(transport, manager.clock, user_agent="fedhub-hub (for its users)", timeout=PATIENCE_SECONDS)
@@ -97,7 +116,8 @@ class Workers:
         except ApiError as error:
             raise type(error)(error.status, error.reason, f"cluster {cluster}: {error.message}") from None
         finally:
-            await client.close()
+            if all(transport is not kept for _, kept in self._kept.values()):
+                await client.close()
 
 
 class JobViews:

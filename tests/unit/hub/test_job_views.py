@@ -14,7 +14,9 @@ from yarl import URL
 from hub.app import job_views
 from hub.app.job_views import JobViews, Workers
 from hub.app.remote_pods import LogQuery
-from hub.clusters.credentials import CredentialSources
+from hub.clusters.cluster_profile import PluginProvider
+from hub.clusters.credentials import Credential, CredentialSources
+from hub.clusters.exec_plugin import ExecPlugin
 from worker_agent.aggregated.access import REVIEWS
 from worker_agent.aggregated.front_proxy import User
 from worker_agent.aggregated.server import AggregatedServer
@@ -249,3 +251,32 @@ async def test_log_that_opens_as_its_reader_is_told_to_end_is_closed():
     with pytest.raises(asyncio.CancelledError):
         await reading
     assert closed.is_set()
+
+
+async def test_credential_plugin_logs_in_once_for_many_questions():
+    document = {"metadata": {"name": "east"}, "spec": {"clusterSource": {"clusterProfileRef": {"name": "east"}}}}
+    cluster = msgspec.convert(document, MultiKueueCluster)
+    profile = {"status": {"accessProviders": [{"name": "cloud", "cluster": {"server": "https://east.example"}}]}}
+    sources = CredentialSources(
+        "hub",
+        lambda key: None,
+        profile=lambda key: profile,
+        profiles_enabled=True,
+        access_providers={"cloud": PluginProvider("cloud", ExecPlugin("login", "v1"))},
+    )
+    made: list[Worker] = []
+
+    def connect(credential: Credential) -> Worker:
+        made.append(Worker())
+        return made[-1]
+
+    objects = SimpleNamespace(clusters={Key("", "east"): cluster})
+    workers = Workers(objects, sources, connect, "mk")  # type: ignore[arg-type]
+    manager = Client(Manager(), SystemClock())
+    for server in ("https://east.example", "https://east.example", "https://other.example"):
+        profile["status"]["accessProviders"][0]["cluster"] = {"server": server}
+        async with workers.pods_of("east", manager):
+            pass
+    assert [worker.closed.is_set() for worker in made] == [True, False]
+    await workers.close()
+    assert made[-1].closed.is_set()
