@@ -1,7 +1,7 @@
 """What our jobs leave in a cluster beside themselves: their pods, and events about them. Pure.
 
-A pod is ours when it bears our origin, or names a Workload that does. Whoever may write pods in the namespace could put
-such a name on a pod of their own, and shows by that no more than this pod.
+A pod is ours when it bears our origin, or names a Workload or an owner that does. Whoever may write pods in the
+namespace could put such a name on a pod of their own, and shows by that no more than this pod.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from worker_agent.api import names
-from worker_agent.api.meta import Key
+from worker_agent.api.meta import Key, OwnerReference
 from worker_agent.api.pod_workload import CORE_EVENTS, subject_of, workloads_named
 from worker_agent.api.resource_type import KUEUE, PODS, WORKLOADS
 from worker_agent.tunnel.objects import Head
@@ -46,11 +46,16 @@ class OurTraces:
     def _pod(self, pod: Head) -> bool:
         if self._bears_origin(pod):
             return True
-        namespace = pod.metadata.namespace
         return any(
-            self._bears_origin(self._known(KUEUE, WORKLOADS.kind, Key(namespace, name)))
+            self._bears_origin(self._known(KUEUE, WORKLOADS.kind, Key(pod.metadata.namespace, name)))
             for name in workloads_named(pod.metadata)
-        )
+        ) or any(self._is_made_by(owner, pod) for owner in pod.metadata.owner_references or ())
+
+    def _is_made_by(self, owner: OwnerReference, pod: Head) -> bool:
+        """Pods of an elastic job outlive the Workload of the slice that they were started in."""
+        group, _, _ = owner.api_version.rpartition("/")
+        found = self._known(group, owner.kind, Key(pod.metadata.namespace, owner.name))
+        return found is not None and found.metadata.uid == owner.uid and self._bears_origin(found)
 
     def _event(self, event: _Typed, raw: bytes) -> bool:
         """An event tells of an object of its own namespace; what is gone is nobody's."""

@@ -17,8 +17,8 @@ KUEUE = "kueue.x-k8s.io"
 KNOWN = {
     (KUEUE, "Workload", "ours"): Head(metadata=ObjectMeta(name="ours", labels=LABELS)),
     (KUEUE, "Workload", "theirs"): Head(metadata=ObjectMeta(name="theirs")),
-    ("batch", "Job", "train"): Head(metadata=ObjectMeta(name="train", labels=LABELS)),
-    ("batch", "Job", "local"): Head(metadata=ObjectMeta(name="local")),
+    ("batch", "Job", "train"): Head(metadata=ObjectMeta(name="train", uid="1", labels=LABELS)),
+    ("batch", "Job", "local"): Head(metadata=ObjectMeta(name="local", uid="2")),
     ("", "Pod", "p-1"): Head(
         metadata=ObjectMeta(name="p-1", namespace="ns", annotations={f"{KUEUE}/workload": "ours"})
     ),
@@ -36,6 +36,10 @@ def pod(namespace: str = "ns", **metadata: Document) -> bytes:
     return encoded({"metadata": {"name": "p", "namespace": namespace, **metadata}, "spec": {}})
 
 
+def owner(name: str, uid: str) -> Document:
+    return {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": uid, "controller": True}
+
+
 def event(api_version: str, kind: str, name: str, namespace: str = "ns") -> bytes:
     about = {"apiVersion": api_version, "kind": kind, "name": name, "namespace": namespace}
     return encoded({"metadata": {"name": "e", "namespace": namespace}, "involvedObject": about})
@@ -48,6 +52,10 @@ def event(api_version: str, kind: str, name: str, namespace: str = "ns") -> byte
         (pod(annotations={f"{KUEUE}/workload": "ours"}), True),
         (pod(labels={f"{KUEUE}/pod-group-name": "ours"}), True),
         (pod(labels={f"{KUEUE}/prebuilt-workload-name": "ours"}), True),
+        (pod(annotations={f"{KUEUE}/workload": "a slice that is gone"}, ownerReferences=[owner("train", "1")]), True),
+        (pod(ownerReferences=[owner("train", "of another one")]), False),
+        (pod(ownerReferences=[owner("local", "2")]), False),
+        (pod("other", ownerReferences=[owner("train", "1")]), False),
         (pod(annotations={f"{KUEUE}/workload": "theirs"}), False),
         (pod(annotations={f"{KUEUE}/workload": "unknown"}), False),
         (pod("other", annotations={f"{KUEUE}/workload": "ours"}), False),
