@@ -194,7 +194,11 @@ class History:
         client = world.clients[MANAGER]
         if step.act is Act.DELETE:
             world.model.deleted.add(name)
-            await client.delete(JOBS, name, NAMESPACE)
+            try:
+                await client.delete(JOBS, name, NAMESPACE)
+            except NotFound:  # in the very moment in which it is submitted, and before it
+                world.model.deleted.discard(name)
+                raise
         elif step.act in (Act.DEACTIVATE, Act.ACTIVATE):
             workload = world.workload_of(name)
             if workload is not None and not _finished(workload):
