@@ -6,6 +6,7 @@ afterwards, and a witness watches every worker for two running copies of one Job
 
 import asyncio
 import contextlib
+import gc
 import random
 import re
 from collections import defaultdict
@@ -155,6 +156,8 @@ async def run(federation: Federation, seed: int) -> tuple[Demo, Witness, list[st
     return demo, witness, killed if isinstance(killed, list) else [repr(killed)]
 
 
+# A server that was killed never answers the end of a TLS connection: the loop may end before such a connection does.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.timeout(TIMEOUT_SECONDS + START_SECONDS + 90)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_every_job_runs_once_whatever_is_killed(tmp_path: Path, seed: int):
@@ -164,6 +167,7 @@ def test_every_job_runs_once_whatever_is_killed(tmp_path: Path, seed: int):
         demo, witness, killed = asyncio.run(run(federation, seed))
     finally:
         federation.down()
+        gc.collect()  # here, and not in whatever test comes next
     unfinished = {row.job: str(row.stage) for row in demo.rows() if row.stage is not Stage.FINISHED}
     assert not unfinished, f"after killing {killed}"
     assert len(killed) == KILLS
