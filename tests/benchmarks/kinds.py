@@ -7,7 +7,6 @@ like it. Lines are those of the kind's own file in ``worker_agent/jobs``. Exit c
 """
 
 import argparse
-import inspect
 import json
 import sys
 import tempfile
@@ -22,6 +21,7 @@ import yaml
 from hub.engine.remote_objects import lean
 from hub.local.spec import FederationSpec, NodeGroup
 from tests import kueue_examples
+from tests.kind_table import lines
 from tests.kueue_examples import CAPACITY, CONFIG_MAPS, ENDING, FOLDER, SERVING, as_if, kind_of, made, queues
 from tests.local_federation import Kubectl, cluster, running
 
@@ -214,17 +214,12 @@ def kind_names(example: str) -> str:
     return "+".join(kinds) + (f" of {inside[0]}" if inside else "")
 
 
-def lines_of(kind: str) -> int:
-    found = next(each for each in kueue_examples.KINDS.values() if each.resource.kind == kind.partition(" ")[0])
-    return len(Path(inspect.getfile(type(found))).read_text().splitlines())
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--only", default="", help="Examples whose path contains this.")
     parser.add_argument("--json", type=Path, help="Where to write the table as JSON.")
     asked = parser.parse_args()
-    rows = []
+    rows, written = [], lines.by_kind()
     with tempfile.TemporaryDirectory() as folder, federation(Path(folder)) as (manager, worker, single):
         own = Path(folder) / "minicluster.yaml"
         own.write_text(MINI_CLUSTER)
@@ -235,7 +230,8 @@ def main() -> int:
             eviction(single, example, cells)
             dispatch(manager, worker, example, cells)
             kind = kind_names(example)
-            rows.append({"kind": kind, "example": Path(example).name, "lines": lines_of(kind), **cells})
+            count = written[kind.partition(" ")[0]].file
+            rows.append({"kind": kind, "example": Path(example).name, "lines": count, **cells})
             shown = (("-" if cells[column] is None else "yes" if cells[column] else "NO") for column in COLUMNS)
             told = "  ".join(f"{column}: {cell}" for column, cell in zip(COLUMNS, shown, strict=True))
             print(f"{kind:32} {Path(example).name:36} {rows[-1]['lines']:4} lines  {told}", flush=True)
