@@ -37,11 +37,12 @@ from hub.engine.knowledge_event import KnowledgeEvent
 from hub.engine.remote_group import CAPACITY_AWARE, INCREMENTAL
 from hub.evaluation.evaluator import Evaluator
 from hub.metrics import HubMetrics
-from worker_agent.api import resource_type
+from worker_agent.api import need, resource_type
 from worker_agent.api.dispatch_policy import DispatchPolicy
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.meta import Object
 from worker_agent.api.multikueue import MultiKueueCluster, MultiKueueConfig
+from worker_agent.api.need import Place
 from worker_agent.api.resource_type import ResourceType
 from worker_agent.app.agent import Agent
 from worker_agent.kube.informer import Informer, Keep, document
@@ -59,6 +60,12 @@ FOLLOWED: Final[dict[ResourceType, type[Any]]] = {
     resource_type.MULTIKUEUE_CONFIGS: MultiKueueConfig,
 }
 """What the hub follows on the manager beside what its agent does, and must have read before it decides."""
+
+
+NEEDS = (
+    *need.followed([*FOLLOWED, resource_type.DISPATCH_POLICIES]),
+    *need.followed([resource_type.SECRETS, CLUSTER_PROFILES], Place.OWN_NAMESPACE),
+)
 
 
 class Hub:

@@ -10,7 +10,9 @@ from worker_agent.aggregated import front_proxy, registration
 from worker_agent.aggregated.front_proxy import Trust, Untrusted
 from worker_agent.aggregated.registration import Registration
 from worker_agent.aggregated.server import AggregatedServer
+from worker_agent.api import need
 from worker_agent.api.document import Document
+from worker_agent.api.need import Place
 from worker_agent.api.resource_type import ResourceType
 from worker_agent.kube.authority import KeyPair
 from worker_agent.kube.client import Client
@@ -25,6 +27,9 @@ CONFIG_MAPS: Final = ResourceType("", "v1", "ConfigMap", "configmaps")
 SECRET: Final = "fedhub-job-views-cert"
 RETRY_SECONDS: Final = 2.0
 RENEWED_EVERY_SECONDS: Final = 24 * 3600.0
+
+
+NEEDS = need.followed([CONFIG_MAPS], Place.FRONT_PROXY)
 
 
 class JobViewService:

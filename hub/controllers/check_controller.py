@@ -3,7 +3,7 @@
 from hub.controllers.federation_objects import FederationObjects
 from hub.engine import admission_check, condition, group_loading
 from hub.engine.condition import Stand
-from worker_agent.api import names
+from worker_agent.api import names, need
 from worker_agent.api.admission_check import AdmissionCheck
 from worker_agent.api.meta import Key
 from worker_agent.api.multikueue import MultiKueueCluster, MultiKueueConfig
@@ -13,6 +13,8 @@ from worker_agent.engine.intents import MULTIKUEUE_MANAGER, ApplyStatus, SetCond
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.controller import Controller
 from worker_agent.kube.informer import Event
+
+NEEDS = (need.of(ADMISSION_CHECKS, "patch", subresource="status"),)
 
 
 class CheckController:

@@ -14,7 +14,7 @@ from hub.controllers.federation_objects import FederationObjects
 from hub.engine import condition, remote_objects
 from hub.engine.condition import Stand
 from hub.metrics import HubMetrics
-from worker_agent.api import names
+from worker_agent.api import names, need
 from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.meta import Key
@@ -40,6 +40,12 @@ log = logging.getLogger(__name__)
 
 WORKERS: Final = 128
 """Reconciles at a time: more than there can be clusters, so that one that does not answer holds up no other."""
+
+
+NEEDS = (
+    need.of(MULTIKUEUE_CLUSTERS, "patch"),
+    need.of(MULTIKUEUE_CLUSTERS, "patch", subresource="status"),
+)
 
 
 class ClusterController:

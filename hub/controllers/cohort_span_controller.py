@@ -12,7 +12,7 @@ from hub.clusters.worker_watches import RemoteObject
 from hub.controllers.federation_objects import FederationObjects
 from hub.engine import admission_check, cohort_span, manager_quota
 from hub.engine.cohort_span import Members
-from worker_agent.api import names
+from worker_agent.api import names, need
 from worker_agent.api.cluster_queue import ClusterQueue
 from worker_agent.api.cohort import Cohort
 from worker_agent.api.document import Document
@@ -35,6 +35,9 @@ REASON: Final = "CohortSpan"
 FOLLOWED: Final = frozenset({CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES})
 HIDDEN: Final = frozenset(resource.plural for resource in FOLLOWED)
 """Where the credential may not read one of these, a worker is judged as one out of contact."""
+
+
+NEEDS = (need.of(COHORTS, "patch"),)
 
 
 class CohortSpanController:

@@ -7,7 +7,9 @@ from typing import Final
 import msgspec
 
 from hub.clusters.worker_lease import Superseded
+from worker_agent.api import need
 from worker_agent.api.document import Document
+from worker_agent.api.need import Place
 from worker_agent.api.resource_type import LEASES
 from worker_agent.kube.client import Client
 from worker_agent.kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound
@@ -17,6 +19,9 @@ log = logging.getLogger(__name__)
 
 LEASE_NAME: Final = "fedhub-dispatch-term"
 RETRY_SECONDS: Final = 1.0
+
+
+NEEDS = (need.of(LEASES, "get", "create", "update", place=Place.OWN_NAMESPACE),)
 
 
 class DispatchTerm:

@@ -9,18 +9,23 @@ import logging
 
 import msgspec
 
-from worker_agent.api import names
+from worker_agent.api import names, need
 from worker_agent.api.document import Document, at, put
 from worker_agent.api.job_kind import JobKind, without_labels
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.resource_type import ResourceType
 from worker_agent.engine.intents import MULTIKUEUE_MANAGER
+from worker_agent.jobs import KINDS
 from worker_agent.kube import verbs
 from worker_agent.kube.client import Client
 from worker_agent.kube.transport import Request
 from worker_agent.kube.verbs import Target
 
 log = logging.getLogger(__name__)
+
+
+NEEDS = tuple(need.of(kind.resource, "create") for kind in KINDS.values() if kind.managed_by_optional)
+"""A dry run needs the right to the whole."""
 
 
 class ManagedByField:

@@ -14,6 +14,7 @@ from hub.clusters.worker_watches import RemoteObject
 from hub.controllers.federation_objects import FederationObjects
 from hub.engine import admission_check, condition, manager_quota
 from hub.engine.manager_quota import Automation
+from worker_agent.api import need
 from worker_agent.api.admission_check import AdmissionCheck
 from worker_agent.api.cluster_queue import ClusterQueue
 from worker_agent.api.document import Document
@@ -32,6 +33,12 @@ log = logging.getLogger(__name__)
 
 BATCH_SECONDS: Final = 1.0
 """How long triggers are collected: a worker that comes into contact brings many."""
+
+
+NEEDS = (
+    need.of(CLUSTER_QUEUES, "patch"),
+    need.of(CLUSTER_QUEUES, "patch", subresource="status"),
+)
 
 
 class QuotaController:

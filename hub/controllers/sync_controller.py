@@ -16,7 +16,7 @@ from hub.engine.group_loading import Federation
 from hub.engine.intents import ForgetDeleted
 from hub.engine.remote_group import CAPACITY_AWARE, RemoteGroup, SyncPolicy
 from hub.engine.sync_owner import KindTable
-from worker_agent.api import names
+from worker_agent.api import names, need
 from worker_agent.api.admission_check import AdmissionCheck
 from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind
@@ -24,6 +24,7 @@ from worker_agent.api.meta import Key
 from worker_agent.api.multikueue import MultiKueueConfig
 from worker_agent.api.workload import Workload
 from worker_agent.engine.reservation import Observability
+from worker_agent.jobs import KINDS
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.controller import Controller
 from worker_agent.kube.errors import NotFound, ReconcileError
@@ -39,6 +40,15 @@ FOREIGN_SECONDS: Final = 15.0
 
 WORKERS: Final = 64
 """Workloads looked after at a time; most wait for an API server, and a slow worker must not use up all of them."""
+
+
+NEEDS = tuple(
+    found
+    for kind in KINDS.values()
+    if kind.is_dispatched
+    for found in (need.of(kind.resource, "patch"), need.of(kind.resource, "patch", subresource="status"))
+)
+"""What a job does elsewhere is told in its own status here."""
 
 
 class SyncController:

@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from worker_agent.aggregated.front_proxy import User
+from worker_agent.api import need
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import ResourceType
 from worker_agent.kube.client import Client
@@ -13,6 +14,9 @@ from worker_agent.kube.client import Client
 REVIEWS: Final = ResourceType(
     "authorization.k8s.io", "v1", "SubjectAccessReview", "subjectaccessreviews", namespaced=False
 )
+
+
+NEEDS = (need.of(REVIEWS, "create"),)
 
 
 @dataclass(frozen=True, slots=True)

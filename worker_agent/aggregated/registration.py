@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from worker_agent.api import need
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import ResourceType
 from worker_agent.kube.client import Client
@@ -15,6 +16,12 @@ API_SERVICES: Final = ResourceType("apiregistration.k8s.io", "v1", "APIService",
 SERVICES: Final = ResourceType("", "v1", "Service", "services")
 FIELD_MANAGER: Final = "fedhub"
 HTTPS: Final = 443
+
+
+NEEDS = (
+    need.of(API_SERVICES, "get", "create", "patch"),
+    need.of(SERVICES, "get", "create", "patch", outside=True),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from worker_agent.api import need
 from worker_agent.api.document import Document
 from worker_agent.api.frameworks import GVK
 from worker_agent.api.meta import Key
@@ -72,6 +73,9 @@ Work = Callable[[], Awaitable[None]]
 DEFAULT_SYNC_SECONDS = 120.0
 FLUSH_SECONDS = 2.0
 """How long a stopping agent tries to write the last events."""
+
+
+NEEDS = need.followed([PROVISIONING_REQUEST_CONFIGS, CLUSTER_CAPACITIES])
 
 
 @dataclass(frozen=True, slots=True)

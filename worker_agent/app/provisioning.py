@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from worker_agent.api import need
 from worker_agent.api.resource_type import POD_TEMPLATES, PROVISIONING_REQUEST_CONFIGS, PROVISIONING_REQUESTS
 from worker_agent.app import kinds_served
 from worker_agent.controllers.applier import Applier
@@ -14,6 +15,9 @@ from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.errors import ApiError
 from worker_agent.kube.informer import Informer, Keep, document
+
+READ_AS_DOCUMENTS = (PROVISIONING_REQUESTS, POD_TEMPLATES)
+NEEDS = need.followed(READ_AS_DOCUMENTS)
 
 
 def work(
@@ -38,9 +42,6 @@ def work(
             group.create_task(controller.run(), name="provisioning")
 
     return run
-
-
-READ_AS_DOCUMENTS = (PROVISIONING_REQUESTS, POD_TEMPLATES)
 
 
 async def _until_served(client: Client, checks: ProvisioningChecks, clock: Clock) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
+from worker_agent.api import need
 from worker_agent.api.resource_type import NAMESPACES
 from worker_agent.app.configuration import Configuration
 from worker_agent.kube.client import Client
@@ -30,6 +31,9 @@ FIRST_WAIT_SECONDS = 0.2
 LONGEST_WAIT_SECONDS = 3.0
 INJECT_SECONDS = 60.0
 """How often the CA is looked for in configurations that somebody else installs."""
+
+
+NEEDS = (need.of(NAMESPACES, "create", outside=True),)
 
 
 class WebhookService:

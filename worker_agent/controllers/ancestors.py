@@ -4,17 +4,20 @@ from collections.abc import Mapping
 
 import msgspec
 
-from worker_agent.api import frameworks
+from worker_agent.api import frameworks, need
 from worker_agent.api.document import Document
 from worker_agent.api.frameworks import GVK
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.meta import Key
-from worker_agent.api.resource_type import ResourceType
+from worker_agent.api.resource_type import REPLICA_SETS, ResourceType
 from worker_agent.controllers.known_objects import KnownObjects
 from worker_agent.engine import job_ancestors
 from worker_agent.engine.job_ancestors import Lookup
+from worker_agent.jobs import KINDS
 from worker_agent.kube.client import Client
 from worker_agent.kube.errors import NotFound
+
+NEEDS = tuple(need.of(resource, "get") for resource in (REPLICA_SETS, *(kind.resource for kind in KINDS.values())))
 
 
 def owner_value(namespace: str, api_version: str, kind: str, name: str) -> str:

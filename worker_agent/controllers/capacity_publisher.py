@@ -6,7 +6,7 @@ Written when it says something new, at most every five seconds but for new flavo
 from collections.abc import Sequence
 from functools import partial
 
-from worker_agent.api import names
+from worker_agent.api import names, need
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
 from worker_agent.api.resource_type import CLUSTER_CAPACITIES, RESOURCE_FLAVORS
@@ -27,6 +27,12 @@ FIELD_MANAGER = "fedhub-agent"
 KEY = Key("", names.CLUSTER_CAPACITY_NAME)
 _TOLD_ALWAYS = "reportedAt"
 """The one field that is new in every report and no reason to write one."""
+
+
+NEEDS = (
+    need.of(CLUSTER_CAPACITIES, "create"),
+    need.of(CLUSTER_CAPACITIES, "patch", subresource="status"),
+)
 
 
 class CapacityPublisher:

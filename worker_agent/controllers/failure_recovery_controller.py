@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from worker_agent.api import names
+from worker_agent.api import names, need
 from worker_agent.api.meta import Key
 from worker_agent.api.pod import Node, Pod
 from worker_agent.api.resource_type import NODES, PODS
@@ -19,6 +19,12 @@ from worker_agent.kube.informer import Event, Informer
 
 FORCEFUL_INDEX = "ended by force on"
 """Pods that are on their way out and may be ended by force, by node."""
+
+
+NEEDS = (
+    need.of(PODS, "get", "delete"),
+    need.of(PODS, "patch", subresource="status"),
+)
 
 
 def by_node(pod: Pod) -> Iterable[str]:

@@ -7,8 +7,9 @@ from typing import Final
 
 import msgspec
 
-from worker_agent.api import names
+from worker_agent.api import names, need
 from worker_agent.api.document import Document
+from worker_agent.api.need import Place
 from worker_agent.api.resource_type import LEASES, WORKLOADS
 from worker_agent.api.workload import Workload
 from worker_agent.controllers.applier import Applier
@@ -26,6 +27,12 @@ STOP_INDEX: Final = "stops when its hub is lost"
 """Index of the copies that an agent stops, by the hub's origin."""
 
 SHORTEST_POLL_SECONDS: Final = 0.5
+
+
+NEEDS = (
+    *need.followed([LEASES], Place.OWN_NAMESPACE),
+    need.of(LEASES, "get", "patch", place=Place.OWN_NAMESPACE),
+)
 
 
 def stopped_by_origin(workload: Workload) -> Iterable[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from worker_agent.api import names
+from worker_agent.api import names, need
 from worker_agent.api.cluster_queue import ClusterQueue
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key, Object
@@ -19,6 +19,10 @@ FIELD_MANAGER = "kueue"
 
 References = Callable[[Object], Iterable[str]]
 """Names that an object of the referring kind mentions."""
+
+
+GUARDED = (RESOURCE_FLAVORS, ADMISSION_CHECKS, TOPOLOGIES)
+NEEDS = tuple(need.of(resource, "patch") for resource in GUARDED)
 
 
 def flavors_of(queue: Object) -> Iterable[str]:

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from worker_agent.api import need
 from worker_agent.api import resource_type as kinds
 from worker_agent.api.admission_check import AdmissionCheck
 from worker_agent.api.cluster_queue import ClusterQueue
@@ -67,6 +68,8 @@ DEVICES: Final[dict[ResourceType, Followed]] = {
     kinds.RESOURCE_CLAIM_TEMPLATES: Followed(ResourceClaimTemplate, Keep.DECODED),
 }
 """Followed as well where device claims count as quota and the server has them."""
+
+NEEDS: Final = need.followed((*FOLLOWED, *DEVICES))
 
 
 def decoder(type_: type[T]) -> Callable[[bytes], T]:

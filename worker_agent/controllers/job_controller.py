@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from worker_agent.api import companions, frameworks, timestamps
+from worker_agent.api import companions, frameworks, need, timestamps
 from worker_agent.api.companions import Companion
 from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind, prebuilt_name
@@ -33,6 +33,7 @@ from worker_agent.engine import job_ancestors, job_lifecycle
 from worker_agent.engine.intents import CreateObject, Intent
 from worker_agent.engine.job_ancestors import NO_ANCESTOR, Lookup
 from worker_agent.engine.job_view import JobView
+from worker_agent.jobs import KINDS
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.controller import Controller
 from worker_agent.kube.informer import Event, EventType
@@ -47,6 +48,20 @@ PREBUILT_INDEX = "prebuilt"
 
 UNSEEN_SECONDS = 1.0
 """When to look again at a job that the server has and the cache does not."""
+
+
+OWNERS_FINALIZERS = "asked for where the plugin OwnerReferencesPermissionEnforcement is on: Workloads hold their jobs"
+NEEDS = (
+    need.of(WORKLOADS, "get", "create", "patch", "delete"),
+    *need.followed(resource for kind in KINDS.values() for resource in (kind.resource, *kind.companion_resources)),
+    *(need.of(kind.resource, "patch") for kind in KINDS.values()),
+    *(
+        need.of(kind.resource, "update", subresource="finalizers", unseen=OWNERS_FINALIZERS)
+        for kind in KINDS.values()
+        if kind.reconciled
+    ),
+)
+"""Of kinds that are not enabled too: which are is a setting, and roles are written before."""
 
 
 def owner_values(item: Workload | Pod | Document) -> Iterable[str]:

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from worker_agent.api import need
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
 from worker_agent.api.resource_type import CLUSTER_QUEUES, WORKLOADS
@@ -31,6 +32,12 @@ WORKERS = 16
 
 LONGEST_REFUSED = 10.0
 """Seconds between two attempts at an admission that the API server refuses time and again."""
+
+
+NEEDS = (
+    need.of(WORKLOADS, "get"),
+    need.of(WORKLOADS, "patch", subresource="status"),
+)
 
 
 @dataclass(frozen=True, slots=True)

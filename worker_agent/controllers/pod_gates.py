@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Sequence
 
-from worker_agent.api import names
+from worker_agent.api import names, need
 from worker_agent.api.document import Document, at
+from worker_agent.api.resource_type import PODS
 from worker_agent.controllers.applier import Applier
 from worker_agent.engine import workload_status
 from worker_agent.engine.intents import PatchObject
@@ -14,6 +15,9 @@ from worker_agent.metrics import AgentMetrics
 
 AT_ONCE = 16
 """Patches under way for one Workload."""
+
+
+NEEDS = (need.of(PODS, "patch"),)
 
 
 class PodGates:

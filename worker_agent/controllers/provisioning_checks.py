@@ -1,5 +1,6 @@
 """The Active condition of the AdmissionChecks that ask an autoscaler for room."""
 
+from worker_agent.api import need
 from worker_agent.api.admission_check import AdmissionCheck
 from worker_agent.api.meta import Key
 from worker_agent.api.provisioning_request_config import ProvisioningRequestConfig
@@ -10,6 +11,8 @@ from worker_agent.engine.provisioning import check_activity
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.controller import Controller
 from worker_agent.kube.informer import Event, Informer
+
+NEEDS = (need.of(ADMISSION_CHECKS, "patch", subresource="status"),)
 
 
 class ProvisioningChecks:

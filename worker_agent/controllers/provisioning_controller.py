@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from worker_agent.api import need
 from worker_agent.api.admission_check import AdmissionCheck
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
@@ -41,6 +42,18 @@ CHECK_INDEX = "admission check"
 
 DELETED_SECONDS = 10.0
 """What we deleted is taken for gone for so long, whatever the watch shows; if it shows it still, it is there."""
+
+
+NEEDS = (
+    need.of(PROVISIONING_REQUESTS, "get", "create", "delete"),
+    need.of(POD_TEMPLATES, "get", "create", "patch", "delete"),
+    need.of(
+        WORKLOADS,
+        "update",
+        subresource="finalizers",
+        unseen="asked for where the plugin OwnerReferencesPermissionEnforcement is on: requests are held by Workloads",
+    ),
+)
 
 
 def owners_of(request: Document) -> Iterable[str]:

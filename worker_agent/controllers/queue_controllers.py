@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from worker_agent.api import need
 from worker_agent.api.cluster_queue import ClusterQueue
 from worker_agent.api.cohort import Cohort
 from worker_agent.api.local_queue import LocalQueue
@@ -28,6 +29,12 @@ VIEWS_UNTIL_KNOWN = 2
 """The engine may be publishing while a change arrives; the view after that one has it."""
 
 LOCAL_QUEUE_INDEX = "status of cluster queue"
+
+
+NEEDS = (
+    need.of(CLUSTER_QUEUES, "patch"),
+    *(need.of(resource, "patch", subresource="status") for resource in (CLUSTER_QUEUES, LOCAL_QUEUES, COHORTS)),
+)
 
 
 class QueueControllers:

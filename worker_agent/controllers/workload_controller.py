@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from worker_agent.api import names
+from worker_agent.api import names, need
 from worker_agent.api.cluster_queue import ClusterQueue
 from worker_agent.api.document import Document
 from worker_agent.api.local_queue import LocalQueue
@@ -34,6 +34,12 @@ CLAIMS_INDEX = "claims"
 """All waiting Workloads that claim devices, under the empty value."""
 
 DEVICE_BATCH_SECONDS = 0.5
+
+
+NEEDS = (
+    need.of(WORKLOADS, "get", "patch", "delete"),
+    need.of(WORKLOADS, "patch", subresource="status"),
+)
 
 
 def by_queue(workload: Workload) -> Iterable[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from worker_agent.api import names, timestamps
+from worker_agent.api import names, need, timestamps
 from worker_agent.api.document import Document, at, get, put
 from worker_agent.api.job_kind import (
     NO_CAUSE,
@@ -29,6 +29,9 @@ PASSING: Final = timedelta(seconds=10)
 """A state that usually lasts less is not copied home before it has lasted so long."""
 INTERIM: Final = ("SuccessCriteriaMet", "FailureTarget")
 ANNOTATIONS: Final = ("metadata", "annotations")
+
+
+NEEDS = (need.of(JOBS, "patch", subresource="status"),)
 
 
 class BatchJob(JobKind):

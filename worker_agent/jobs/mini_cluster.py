@@ -8,7 +8,7 @@ from the Job how the MiniCluster fares, because its own status does not tell.
 from collections.abc import Sequence
 from typing import Final
 
-from worker_agent.api import companions, frameworks, names, pod_set_info
+from worker_agent.api import companions, frameworks, names, need, pod_set_info
 from worker_agent.api.companions import Companion
 from worker_agent.api.document import Document, at, get, put
 from worker_agent.api.job_kind import Finish, JobKind, NotYetStartable, Remains, TemplateAt
@@ -33,6 +33,9 @@ SERVICES: Final = "services"
 READY: Final = "JobMiniClusterReady"
 _MADE: Final = BatchJob()
 """How the Job that the operator makes is read."""
+
+
+NEEDS = (need.of(JOBS, "delete"),)
 
 
 class MiniCluster(JobKind):

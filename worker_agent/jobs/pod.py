@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from worker_agent.api import names, pod_set_info, topology_request
+from worker_agent.api import names, need, pod_set_info, topology_request
 from worker_agent.api.document import Document, get, put
 from worker_agent.api.job_kind import (
     NO_CAUSE,
@@ -26,6 +26,12 @@ from worker_agent.jobs import pod_facts
 ANNOTATIONS: Final = ("metadata", "annotations")
 WORKLOAD_DELETED: Final = "WorkloadDeleted"
 TERMINATION_TARGET: Final = "TerminationTarget"
+
+
+NEEDS = (
+    need.of(PODS, "delete"),
+    need.of(PODS, "patch", subresource="status"),
+)
 
 
 class Pod(JobKind):

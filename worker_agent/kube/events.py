@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from worker_agent.api import document as documents
+from worker_agent.api import need
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import EVENTS
 from worker_agent.kube.client import Client, PatchType
@@ -30,6 +31,9 @@ QUEUE_LIMIT = 2000
 SERIES_MEMORY_SECONDS = 360.0
 SERIES_INTERVAL_SECONDS = 60.0
 """A series ends after six quiet minutes; while it lasts its count is written at most once a minute."""
+
+
+NEEDS = (need.of(EVENTS, "create", "patch"),)
 
 
 class ObjectReference(NamedTuple):

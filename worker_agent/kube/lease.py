@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 import msgspec
 
+from worker_agent.api import need
 from worker_agent.api.document import Document
+from worker_agent.api.need import Place
 from worker_agent.api.resource_type import LEASES
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
@@ -19,6 +21,9 @@ from worker_agent.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from worker_agent.kube.events import micro_time
 
 log = logging.getLogger(__name__)
+
+
+NEEDS = (need.of(LEASES, "get", "create", "update", place=Place.OWN_NAMESPACE),)
 
 
 @dataclass(frozen=True, slots=True)

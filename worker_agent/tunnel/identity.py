@@ -11,7 +11,9 @@ from typing import Final, Self
 
 import msgspec
 
+from worker_agent.api import need
 from worker_agent.api.document import Document
+from worker_agent.api.need import Place
 from worker_agent.api.resource_type import SECRETS
 from worker_agent.kube import authority
 from worker_agent.kube.authority import AuthorityError, KeyPair
@@ -23,6 +25,9 @@ SECRET_TYPE: Final = "fedhub.dev/agent-identity"
 FIELD_MANAGER: Final = "fedhub-agent"
 RENEWED_AT: Final = 2 / 3
 """The share of a certificate's life after which the next one is asked for."""
+
+
+NEEDS = (need.of(SECRETS, "get", "create", "patch", "delete", place=Place.OWN_NAMESPACE),)
 
 
 class IdentityError(ValueError):

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from worker_agent.api import need
 from worker_agent.api.meta import Object
 from worker_agent.api.resource_type import NAMESPACES
 from worker_agent.kube import authority
@@ -20,6 +21,12 @@ from worker_agent.tunnel.protocol import Application
 
 CLUSTER_ID_NAMESPACE: Final = "kube-system"
 """Its uid is the customary identity of a cluster."""
+
+
+NEEDS = (
+    need.of(NAMESPACES, "get", names=(CLUSTER_ID_NAMESPACE,)),
+    need.of(NAMESPACES, "create", outside=True),
+)
 
 
 class JoinError(Exception):

@@ -5,7 +5,9 @@ import logging
 from dataclasses import replace
 from typing import Final
 
+from worker_agent.api import need
 from worker_agent.api.document import Document
+from worker_agent.api.need import Place
 from worker_agent.api.resource_type import SECRETS
 from worker_agent.kube.client import Client
 from worker_agent.kube.errors import ApiError
@@ -25,6 +27,9 @@ SHORTEST_RETRY_SECONDS: Final = 0.5
 JITTER_SHARE: Final = 0.1
 """Agents that joined together do not renew together."""
 UID_RETRY_SECONDS: Final = 2.0
+
+
+NEEDS = need.followed([SECRETS], Place.OWN_NAMESPACE)
 
 
 class TunnelService:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import msgspec
 
+from worker_agent.api import need
 from worker_agent.api.document import Document
+from worker_agent.api.need import Place
 from worker_agent.api.resource_type import SECRETS
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
@@ -19,6 +21,9 @@ from worker_agent.webhooks.certificates import Bundle, CertificateError
 log = logging.getLogger(__name__)
 
 WRITE_ATTEMPTS = 5
+
+
+NEEDS = (need.of(SECRETS, "get", "create", "update", place=Place.OWN_NAMESPACE),)
 
 
 class CertificateStore:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from worker_agent.api import need
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS, ResourceType
 from worker_agent.kube.client import Client
@@ -20,6 +21,16 @@ CREATE: Final = ("CREATE",)
 CREATE_UPDATE: Final = ("CREATE", "UPDATE")
 FIELD_MANAGER: Final = "kueue-webhook-configuration"
 TIMEOUT_SECONDS: Final = 10
+
+
+NEEDS = tuple(
+    found
+    for resource, kind in ((MUTATING_WEBHOOKS, "mutating"), (VALIDATING_WEBHOOKS, "validating"))
+    for found in (
+        need.of(resource, "get", "update", names=(f"{need.PROGRAM}-{kind}-webhook-configuration",)),
+        need.of(resource, "get", "create", "patch", outside=True),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +66,8 @@ class Endpoint:
 
     @property
     def prefix(self) -> str:
-        """First part of the configurations' names: the Service's name without ``-webhook-service``."""
-        return self.service.removesuffix("-webhook-service")
+        """First part of the configurations' names: the Service's name without ``-webhook`` or ``-webhook-service``."""
+        return self.service.removesuffix("-service").removesuffix("-webhook")
 
     def client_config(self, path: str, ca_bundle: bytes) -> Document:
         bundle = base64.b64encode(ca_bundle).decode()

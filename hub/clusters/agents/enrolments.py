@@ -14,7 +14,9 @@ from hub.clusters.agents import records, tokens
 from hub.clusters.agents.records import Record
 from hub.clusters.agents.tokens import Token, TokenRefused
 from worker_agent.api import document as documents
+from worker_agent.api import need
 from worker_agent.api.document import Document
+from worker_agent.api.need import Place
 from worker_agent.api.resource_type import SECRETS
 from worker_agent.kube import authority
 from worker_agent.kube.authority import AuthorityError, KeyPair, Subject
@@ -28,6 +30,9 @@ ORGANISATION: Final = "fedhub:agents"
 ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz0123456789"
 TOKEN_BYTES: Final = 32
 ATTEMPTS: Final = 3
+
+
+NEEDS = (need.of(SECRETS, "get", "create", "update", "patch", "delete", place=Place.OWN_NAMESPACE),)
 
 
 class Refused(Exception):
