@@ -27,6 +27,9 @@ JOBS = (
 CLIENT_LIMITS = ("--kube-api-qps=500", "--kube-api-burst=1000")
 """The default of 20 requests a second is made for clusters, not for tests that wait."""
 
+ROUTED = ("--enable-aggregator-routing=true",)
+"""For the API server: Services are reached at the addresses of their EndpointSlices, without a proxy on the machine."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ports:

@@ -57,6 +57,8 @@ class ControlPlaneConfig:
     jobs: bool = True
     audit: bool = False
     """Write every write request to ``<folder>/audit.log``."""
+    routed: bool = False
+    """Webhooks and aggregated APIs are reached at their endpoints, for no cluster IP leads anywhere here."""
 
 
 @dataclass(slots=True)
@@ -116,7 +118,7 @@ async def start(config: ControlPlaneConfig) -> ControlPlane:
     plane.kubeconfig = files.write(where, config.name, plane.url)
     try:
         await _launch(plane, components.ETCD, components.etcd(config.binaries, where, ports))
-        await _launch(plane, components.API_SERVER, components.api_server(config.binaries, where, ports, config.audit))
+        await _launch(plane, components.API_SERVER, _api_server(config, where, ports))
         async with contextlib.aclosing(_Questions(plane)) as client:
             await _until(plane, client.ready)
             await client.install(config.crds)
@@ -129,6 +131,11 @@ async def start(config: ControlPlaneConfig) -> ControlPlane:
         await plane.stop()
         raise
     return plane
+
+
+def _api_server(config: ControlPlaneConfig, where: Files, ports: Ports) -> Command:
+    command = components.api_server(config.binaries, where, ports, config.audit)
+    return (*command, *components.ROUTED) if config.routed else command
 
 
 class _Questions:

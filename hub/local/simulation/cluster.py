@@ -61,14 +61,17 @@ async def run_simulation(
     *,
     on_completion: Callable[[Completion], None] = log_completion,
     parts: frozenset[Part] = ALL_PARTS,
+    played_pods: str = "",
 ) -> None:
     """Makes the nodes of ``shape`` and plays Job controller, scheduler and kubelets (``parts``) until cancelled.
+
+    ``played_pods`` is a field selector of the pods that are simulated: others run by somebody else's hand.
 
     Safe to kill and start again at any moment; run one per API server. ``on_completion`` hears of every pod that ran
     to its end (again after a restart, for pods that are still there). A server that is not reachable is waited for.
     """
     jobs: Informer[Document] = Informer(client, JOBS, document, keep=Keep.DECODED)
-    pods: Informer[Document] = Informer(client, PODS, document, keep=Keep.DECODED)
+    pods: Informer[Document] = Informer(client, PODS, document, keep=Keep.DECODED, field_selector=played_pods)
     nodes: Informer[Node] = Informer(client, NODES, msgspec.json.Decoder(Node).decode, keep=Keep.BOTH)
     events = EventRecorder(client, "job-controller", clock)
     players: dict[Part, Callable[[], Coroutine[Any, Any, None]]] = {
@@ -122,9 +125,10 @@ async def run_machines(
     *,
     on_completion: Callable[[Completion], None] = log_completion,
     parts: frozenset[Part] = MACHINES,
+    played_pods: str = "",
 ) -> None:
     """As ``run_simulation``, with the nodes and kubelets alone: a real Job controller and scheduler do the rest."""
-    await run_simulation(client, shape, clock, on_completion=on_completion, parts=parts)
+    await run_simulation(client, shape, clock, on_completion=on_completion, parts=parts, played_pods=played_pods)
 
 
 async def _keep_nodes(client: Client, nodes: Informer[Node], shape: ClusterShape, clock: Clock) -> None:
