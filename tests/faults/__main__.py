@@ -1,8 +1,9 @@
 """Histories of a federation under faults: ``python -m tests.faults [--histories 10000] [--first 0] [--processes 2]``.
 
 Each history is drawn from its seed, runs in memory on virtual time, and is held against the model; ``--seed N`` runs
-one and shows its script. ``--http`` and ``--real`` run the same scripts in real time on API servers of their own, each
-program behind a proxy that misbehaves. Prints a line per violation, figures, and JSON on the last line, of what ran
+one and shows its script, after those before it in its chain where it is a small one. One in a hundred is large;
+``--size`` makes all of them small or large. ``--http`` and ``--real`` run scripts in real time on API servers of their
+own, each program behind a proxy that misbehaves. Prints a line per violation, figures, and JSON on the last line, of what ran
 until then also when it is interrupted, told to end, or over ``--seconds``; the exit code is 1 on violations, 2 when cut
 short without.
 """
@@ -17,14 +18,16 @@ import signal
 import sys
 import time
 from collections import Counter
+from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
 from tests import cluster_choice
-from tests.faults import forked, history, served
+from tests.faults import forked, served, sizes
 from tests.faults.history import Outcome
+from tests.faults.sizes import Size
 
 HELD = ("jobs", "workers", "faults", "faulty_requests", "restarts")
 
@@ -122,6 +125,9 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--histories", type=int, default=100)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--seed", type=int, help="one history, with its script")
+    parser.add_argument(
+        "--size", type=Size, choices=list(Size), help=f"default: {Size.MIXED}; with --http and --real {Size.LARGE}"
+    )
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=0.0, help="end after so long; 0: when all have run")
     where = parser.add_mutually_exclusive_group()
@@ -129,8 +135,9 @@ def main(argv: list[str]) -> int:
     where.add_argument("--real", action="store_true", help="in real time, on real control planes")
     asked = parser.parse_args(argv)
     logging.disable(logging.CRITICAL)
+    asked.size = asked.size or (Size.LARGE if asked.http or asked.real else Size.MIXED)
     if asked.seed is not None and not (asked.http or asked.real):
-        outcome = history.attempt(asked.seed)
+        (outcome,) = forked.outcomes([asked.seed], 1, asked.size)
         print(outcome)
         print(f"{len(outcome.violations)} violations; {outcome.seconds:.0f} s of virtual time; {outcome.counts}")
         return 1 if outcome.violations else 0
@@ -139,7 +146,7 @@ def main(argv: list[str]) -> int:
     limit = Limit(asked.seconds)
     seeds = range(first, first + count)
     sort = cluster_choice.NEWEST if asked.real else cluster_choice.EMBEDDED if asked.http else ""
-    played = served.outcomes(seeds, sort, asked.processes) if sort else forked.outcomes(seeds, asked.processes)
+    played = _served(seeds, sort, asked) if sort else forked.outcomes(seeds, asked.processes, asked.size)
     with closing(played) as found:
         for outcome in found:
             tally.count(outcome)
@@ -147,6 +154,10 @@ def main(argv: list[str]) -> int:
                 break
     tally.tell()
     return tally.exit_code
+
+
+def _served(seeds: range, sort: str, asked: argparse.Namespace) -> Generator[Outcome, None, None]:
+    return served.outcomes([sizes.write(seed, asked.size) for seed in seeds], sort, asked.processes)
 
 
 if __name__ == "__main__":

@@ -72,6 +72,7 @@ class Federation:
         self.script = script
         for number, line in enumerate(self.lines.values()):
             line.faults.use(plan(script, number))
+            line.faults.injected.clear()
         for program, clock in self._clocks.items():
             clock.skew = script.skews.get(program, 0.0)
 
@@ -83,6 +84,10 @@ class Federation:
     def _carrier(self, line: str) -> Transport:
         """What carries the requests of a line, faults included."""
         return self.lines[line]
+
+    def out_of_contact(self) -> list[str]:
+        """What is wrong with the hub's connections where everything else is at rest."""
+        return []
 
     async def _hang_up(self, program: str) -> None:
         """The program has ended: its connections end too."""

@@ -13,7 +13,7 @@ from tests.faults import virtual_loop
 from tests.faults.federation import Federation
 from tests.faults.manifests import NAMESPACE, submitted
 from tests.faults.model import MANAGER
-from tests.faults.script import FAULTY_UNTIL, WORKERS, Act, Script, Step
+from tests.faults.script import WORKERS, Act, Script, Step
 from tests.faults.world import World
 from worker_agent.api.document import Document
 from worker_agent.api.document import get as value_at
@@ -23,9 +23,6 @@ from worker_agent.kube.client import PatchType
 from worker_agent.kube.errors import ApiError, NotFound
 
 T = TypeVar("T")
-
-POLL_SECONDS = 2.0
-
 
 COME_UP_SECONDS = 6.0
 """Until a federation that has just been started is at rest."""
@@ -47,17 +44,10 @@ class Outcome:
         return "\n".join([str(self.script), *(f"  VIOLATION {each}" for each in self.violations)])
 
 
-def attempt(seed: int) -> Outcome:
-    """The history of ``seed``; always the same, with PYTHONHASHSEED fixed."""
-    found: list[Outcome] = []
-    script = scripts.write(seed)
-
-    def keep(world: World) -> Coroutine[Any, Any, Outcome]:
-        return told(script, world)
-
+def attempt(script: Script) -> Outcome:
+    """The history of ``script`` on a federation of its own; always the same, with PYTHONHASHSEED fixed."""
     with _collected_at_its_end():
-        found.append(virtual_loop.run(after_coming_up(script.calm, keep)))
-    return found[0]
+        return virtual_loop.run(after_coming_up(script.calm, lambda world: told(script, world)))
 
 
 async def after_coming_up(calm: Script, then: Callable[[World], Coroutine[Any, Any, T]]) -> T:
@@ -115,7 +105,7 @@ class History:
         for step in self.script.steps:
             await self._until(step.at)
             await self._act(step)
-        await self._until(FAULTY_UNTIL)
+        await self._until(self.script.faulty_seconds)
         await self._heal()
         wrong = await self._rest()
         done = sum(world.model.completions.values())
@@ -126,7 +116,7 @@ class History:
         return self.world.clock.monotonic() - self._began
 
     def _counts(self) -> dict[str, int]:
-        acts = [step.act for step in self.script.steps]
+        acts = self.script.acts
         injected = sum(sum(line.faults.injected.values()) for line in self.world.lines.values())
         return {
             "jobs": len(self._submitted),
@@ -148,13 +138,14 @@ class History:
             line.faults.plan.enabled = False
         for program in scripts.PROGRAMS:
             world.start(program)
-        await self._configure(set(WORKERS))
+        if Act.LEAVE in self.script.acts:
+            await self._configure(set(WORKERS))
 
     async def _rest(self) -> list[str]:
         wrong: list[str] = ["never looked"]
         end = self.world.clock.monotonic() + self.world.rest_seconds
         while wrong and self.world.clock.monotonic() < end:
-            await asyncio.sleep(POLL_SECONDS)
+            await asyncio.sleep(self.script.poll_seconds)
             self.world.check_alive()
             wrong = self._wrong()
         return wrong
@@ -162,7 +153,8 @@ class History:
     def _wrong(self) -> list[str]:
         world = self.world
         jobs = {name: world.stored(MANAGER, "jobs", Key(NAMESPACE, name)) for name in self._submitted}
-        return world.model.rest(jobs, {name: world.ours(name) for name in WORKERS})
+        wrong = world.model.rest(jobs, {name: world.ours(name) for name in WORKERS})
+        return wrong or world.out_of_contact()
 
     async def _act(self, step: Step) -> None:
         world = self.world
@@ -193,11 +185,12 @@ class History:
         world, name = self.world, step.subject
         client = world.clients[MANAGER]
         if step.act is Act.DELETE:
+            before = set(world.model.deleted)
             world.model.deleted.add(name)
             try:
                 await client.delete(JOBS, name, NAMESPACE)
-            except NotFound:  # in the very moment in which it is submitted, and before it
-                world.model.deleted.discard(name)
+            except NotFound:  # in the very moment in which it is submitted, and before it, or once more
+                world.model.deleted = before
                 raise
         elif step.act in (Act.DEACTIVATE, Act.ACTIVATE):
             workload = world.workload_of(name)

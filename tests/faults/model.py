@@ -6,7 +6,7 @@ does, and knows what the users asked for.
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from worker_agent.api import names
 from worker_agent.api.document import Document
@@ -37,6 +37,10 @@ class Model:
 
     def __post_init__(self) -> None:
         self.on_doubled = self.found_doubled
+
+    def next_history(self) -> "Model":
+        """The model of a history that begins on the state which this one's has left."""
+        return replace(self, running={}, ran={}, completions=Counter(), violations=[], deleted=set())
 
     def observe(self, cluster: str, kind: str, old: Document | None, new: Document | None, at: float) -> None:
         """One commit."""

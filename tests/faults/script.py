@@ -62,6 +62,9 @@ class Script:
     skews: dict[str, float]
     worker_lost_timeout: timedelta = LOST_AFTER
     elect: bool = False
+    faulty_seconds: float = FAULTY_UNTIL
+    poll_seconds: float = 2.0
+    """How often somebody looks whether everything has come to rest."""
 
     def __str__(self) -> str:
         told = [str(step) for step in self.steps]
@@ -75,6 +78,10 @@ class Script:
     def calm(self) -> "Script":
         """The same federation before anything happens to it."""
         return Script(-1, (), self.dispatcher, self.keep, {}, dict.fromkeys(PROGRAMS, 0.0), elect=self.elect)
+
+    @property
+    def acts(self) -> list[Act]:
+        return [step.act for step in self.steps]
 
 
 DISPATCHERS = (
@@ -107,10 +114,10 @@ def write(seed: int) -> Script:
         steps += _restart(dice)
     for _ in range(dice.randint(1, 3)):
         steps += _trouble(dice, jobs)
-    chances = {} if dice.random() < 0.5 else _chances(dice)
+    failing = {} if dice.random() < 0.5 else chances(dice)
     skews = {program: dice.choice((0.0, 0.0, -300.0, 90.0, 3600.0)) for program in PROGRAMS}
     dispatcher, keep = dice.choice(DISPATCHERS), dice.random() < 0.5
-    return Script(seed, tuple(sorted(steps)), dispatcher, keep, chances, skews, elect=elect)
+    return Script(seed, tuple(sorted(steps)), dispatcher, keep, failing, skews, elect=elect)
 
 
 def _wishes(dice: random.Random, job: str, since: float) -> list[Step]:
@@ -162,6 +169,7 @@ def _trouble(dice: random.Random, jobs: list[str]) -> list[Step]:
     return [Step(at, Act.LEAVE, worker), Step(until, Act.RETURN, worker)]
 
 
-def _chances(dice: random.Random) -> dict[str, float]:
+def chances(dice: random.Random) -> dict[str, float]:
+    """How often single requests fail, by the kind of fault."""
     kinds = ("delay", "refused", "lost-answer", "cut", "conflict", "gone", "too-many", "server-error", "duplicate")
     return {kind: dice.choice((0.0, 0.01, 0.05)) for kind in kinds}

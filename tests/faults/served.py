@@ -9,19 +9,20 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import aclosing
 from pathlib import Path
 
-from tests.faults import history, script
+from tests.faults import history
 from tests.faults.history import COME_UP_SECONDS, Outcome
+from tests.faults.script import PROGRAMS, Script
 from tests.faults.served_world import ServedWorld
 
 HISTORIES_PER_START = 5
 
 
 def outcomes(
-    seeds: Sequence[int], sort: str, processes: int = 1, together: int = HISTORIES_PER_START
+    scripts: Sequence[Script], sort: str, processes: int = 1, together: int = HISTORIES_PER_START
 ) -> Generator[Outcome, None, None]:
-    """The outcome of each seed, in no particular order, on so many sets of servers at a time, each of which serves
+    """The outcome of each script, in no particular order, on so many sets of servers at a time, each of which serves
     ``together`` histories."""
-    parts = [seeds[start : start + together] for start in range(0, len(seeds), together)]
+    parts = [scripts[start : start + together] for start in range(0, len(scripts), together)]
     with ProcessPoolExecutor(processes, initializer=_deaf) as pool:
         try:
             for done in as_completed([pool.submit(_part, part, sort) for part in parts]):
@@ -36,26 +37,25 @@ def _deaf() -> None:
     logging.disable(logging.CRITICAL)
 
 
-def _part(seeds: Iterable[int], sort: str) -> list[Outcome]:
+def _part(scripts: Iterable[Script], sort: str) -> list[Outcome]:
     async def collect() -> list[Outcome]:
-        async with aclosing(play(seeds, sort)) as played:
+        async with aclosing(play(scripts, sort)) as played:
             return [outcome async for outcome in played]
 
     return asyncio.run(collect())
 
 
-async def play(seeds: Iterable[int], sort: str) -> AsyncIterator[Outcome]:
+async def play(scripts: Iterable[Script], sort: str) -> AsyncIterator[Outcome]:
     """The outcomes one by one; the servers are cleaned in between."""
     with tempfile.TemporaryDirectory() as folder:
         world: ServedWorld | None = None
         try:
-            for seed in seeds:
-                told = script.write(seed)
+            for told in scripts:
                 if world is None:
                     world = ServedWorld(told.calm, Path(folder), sort)
                     await world.open()
                 await world.prepare(told.calm)
-                for program in script.PROGRAMS:
+                for program in PROGRAMS:
                     world.start(program)
                 await asyncio.sleep(COME_UP_SECONDS)
                 yield await history.told(told, world)

@@ -5,6 +5,7 @@ import pytest
 from tests import cluster_choice
 from tests.faults import forked, history, script, served
 from tests.faults.model import Model
+from tests.faults.sizes import Size
 
 HISTORIES = 40
 
@@ -19,7 +20,9 @@ def test_no_history_breaks_a_promise():
 
 @pytest.mark.timeout(600)
 def test_no_history_over_http_breaks_a_promise():
-    outcomes = list(served.outcomes(range(2), cluster_choice.EMBEDDED, processes=2, together=1))
+    outcomes = list(
+        served.outcomes([script.write(seed) for seed in range(2)], cluster_choice.EMBEDDED, processes=2, together=1)
+    )
     broken = [str(outcome) for outcome in outcomes if outcome.violations]
     assert len(outcomes) == 2
     assert not broken, "\n".join(broken)
@@ -27,8 +30,8 @@ def test_no_history_over_http_breaks_a_promise():
 
 @pytest.mark.timeout(120)
 def test_a_forked_history_ends_as_one_of_its_own_process():
-    (forked_one,) = forked.outcomes([7])
-    alone = history.attempt(7)
+    (forked_one,) = forked.outcomes([7], size=Size.LARGE)
+    alone = history.attempt(script.write(7))
     assert (forked_one.violations, forked_one.counts["jobs"]) == (alone.violations, alone.counts["jobs"])
 
 

@@ -105,11 +105,16 @@ class World(Federation):
         }
 
     async def begin(self, script: Script) -> None:
-        """Its own luck, too."""
+        """Its own luck, too. What the history before has left stays as it is."""
         await super().begin(script)
+        self.model = self.model.next_history()
         random.seed(script.seed)
         for cluster, server in self.servers.items():
             server.core.state.entropy = random.Random(f"{cluster} {script.seed}").randbytes
+
+    def out_of_contact(self) -> list[str]:
+        missing = set(WORKERS) - set(self.hub.clients.connected()) if self.hub is not None else set(WORKERS)
+        return [f"the hub is not in contact with {name} again" for name in sorted(missing)]
 
     def _clock(self, skew: float) -> Skewed:
         return SkewedLoopClock(self.script.seed, skew)

@@ -3,11 +3,11 @@
 import pytest
 
 from tests.cluster_choice import NEWEST
-from tests.faults import served
+from tests.faults import script, served
 
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("sort", [NEWEST])
 def test_no_history_breaks_a_promise(sort: str) -> None:
-    (outcome,) = served.outcomes([2], sort)
+    (outcome,) = served.outcomes([script.write(2)], sort)
     assert not outcome.violations, str(outcome)
