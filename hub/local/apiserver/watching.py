@@ -26,6 +26,8 @@ class Watch:
         self._chosen = chosen
         self._collection = call.state.collection(call.resource.store)
         self._position = 0
+        self._told = call.state.version
+        """The revision up to which everything has been read."""
         self._first: list[bytes] = []
         self._headed = False
         self._converted = 0
@@ -98,6 +100,7 @@ class Watch:
         end = collection.dropped + len(collection.log) if until is None else collection.position_after(until)
         if self.converts:
             end = min(end, self._converted)
+        self._told = self._version_before(end)
         if self._position >= end or (self.ended and frames):
             return frames
         if self._position < collection.dropped:
@@ -112,10 +115,16 @@ class Watch:
                 frames.append(frame)
         return frames
 
+    def _version_before(self, position: int) -> int:
+        """The newest revision at which nothing later than ``position`` has happened yet."""
+        log, index = self._collection.log, position - self._collection.dropped
+        return log[index].version - 1 if 0 <= index < len(log) else self._call.state.version
+
     def bookmark(self, *, initial_end: bool = False) -> bytes:
-        """A frame that says how far this watch has come."""
+        """A frame that says how far this watch has come: what is held back, as it is not yet safe on disk or not yet
+        converted, comes later, and who reads a bookmark takes all up to it for old news."""
         resource = self._call.resource
-        metadata: dict[str, object] = {"resourceVersion": str(self._call.state.version)}
+        metadata: dict[str, object] = {"resourceVersion": str(self._told)}
         if initial_end:
             metadata["annotations"] = {_INITIAL_END: "true"}
         document: Document = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}

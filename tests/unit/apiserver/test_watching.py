@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 
 from hub.local.apiserver.core import new_state
@@ -134,3 +135,26 @@ def test_watch_ends_when_its_kind_is_no_longer_served(world: World) -> None:
 @pytest.mark.parametrize("text", ["x", "-1"])
 def test_revision_must_be_a_number(world: World, text: str) -> None:
     assert world.get(f"{CONFIG_MAPS}?watch=1&resourceVersion={text}").status == 500
+
+
+def test_a_bookmark_does_not_run_ahead_of_what_is_not_yet_on_disk(world: World) -> None:
+    world.post(CONFIG_MAPS, config_map("a"))
+    safe = world.version
+    watch = world.watch(f"{CONFIG_MAPS}?resourceVersion={safe}&allowWatchBookmarks=true").watch
+    world.post(CONFIG_MAPS, config_map("b"))
+    assert watch.read(world.now, safe) == []
+    assert bookmarked(watch.bookmark()) == safe
+    (frame,) = watch.read(world.now, world.version)
+    assert b'"name":"b"' in frame
+    assert bookmarked(watch.bookmark()) == world.version
+
+
+def test_a_bookmark_counts_what_happened_to_other_kinds(world: World) -> None:
+    watch = world.watch(f"{CONFIG_MAPS}?resourceVersion={world.version}&allowWatchBookmarks=true").watch
+    world.post(JOBS, job("train"))
+    watch.read(world.now)
+    assert bookmarked(watch.bookmark()) == world.version
+
+
+def bookmarked(frame: bytes) -> int:
+    return int(msgspec.json.decode(frame)["object"]["metadata"]["resourceVersion"])
