@@ -3,9 +3,9 @@
 Each history is drawn from its seed, runs in memory on virtual time, and is held against the model; ``--seed N`` runs
 one and shows its script, after those before it in its chain where it is a small one. One in a hundred is large;
 ``--size`` makes all of them small or large. ``--http`` and ``--real`` run scripts in real time on API servers of their
-own, each program behind a proxy that misbehaves. Prints a line per violation, figures, and JSON on the last line, of what ran
-until then also when it is interrupted, told to end, or over ``--seconds``; the exit code is 1 on violations, 2 when cut
-short without.
+own, each program behind a proxy that misbehaves. Prints a line per violation, figures, and JSON on the last line, of
+what ran until then also when it is interrupted, told to end, or over ``--seconds``; the exit code is 1 on violations, 2
+when cut short without.
 """
 
 import argparse
