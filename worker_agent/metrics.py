@@ -14,6 +14,9 @@ from worker_agent.api.meta import Key, ObjectMeta
 from worker_agent.metric_labels import CustomLabels, Source
 from worker_agent.metric_series import DEFAULT, E14, E16, LATENCY, Series, SeriesMaker
 
+LEADER, FOLLOWER, STANDALONE = "leader", "follower", "standalone"
+"""Roles of a replica, as label ``replica_role``."""
+
 _CLASS: Final = "priority_class"
 _LOCAL: Final = ("name", "namespace")
 

@@ -41,6 +41,7 @@ from worker_agent.controllers import in_use_finalizer, intake
 from worker_agent.controllers.ancestors import Ancestors
 from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.capacity_publisher import CapacityPublisher
+from worker_agent.controllers.engine_messages import Lead
 from worker_agent.controllers.engine_thread import EngineTask, EngineThread
 from worker_agent.controllers.engine_work import Pacing
 from worker_agent.controllers.fence import Fence
@@ -62,6 +63,7 @@ from worker_agent.kube.events import EventRecorder
 from worker_agent.kube.informer import Informer, Keep, document
 from worker_agent.kube.lease import LeaderElection, LeaseTiming
 from worker_agent.kube.transport import Transport
+from worker_agent.metrics import LEADER
 from worker_agent.validation import ValidationPolicy
 from worker_agent.webhooks import hooks
 
@@ -244,8 +246,11 @@ class Agent:
         )
         self.kinds = KindWork(self.client, world, self.followed_kinds)
         for kind in kinds.values():
-            self.add(self.kinds.of(kind, self.applier(f"{kind.framework}-kueue-controller")))
-        self.add(self.engine.run)
+            follow, work = self.kinds.of(kind, self.applier(f"{kind.framework}-kueue-controller"))
+            self.add_always(follow)
+            self.add(work)
+        self.engine.work.leading = False
+        self.add_always(self.engine.run)
         self.webhooks: WebhookService | None = None
         if self.surroundings.webhooks:
             surroundings = job_surroundings.reader(self.known, self.ancestors, configuration.jobs)
@@ -334,10 +339,11 @@ class Agent:
         await lease.run(self._promoted)
 
     async def _promoted(self) -> None:
-        self.metrics.role = agent_metrics.LEADER
+        self.metrics.role = LEADER
         await self._lead()
 
     async def _lead(self) -> None:
+        self.engine.post(Lead(True))
         try:
             async with asyncio.TaskGroup() as group:
                 for work in self._leading:
@@ -346,6 +352,8 @@ class Agent:
             if not self._stopping:
                 self._lost.set()
             raise
+        finally:
+            self.engine.post(Lead(False))
 
     async def _flush(self) -> None:
         with contextlib.suppress(TimeoutError, ConnectionError, OSError):

@@ -18,9 +18,7 @@ from worker_agent.controllers.workload_tallies import WorkloadTallies
 from worker_agent.engine.plan import Plan
 from worker_agent.kube.informer import Event
 from worker_agent.metric_labels import CustomLabels, Source, read_custom_labels
-from worker_agent.metrics import AgentMetrics
-
-LEADER, FOLLOWER, STANDALONE = "leader", "follower", "standalone"
+from worker_agent.metrics import FOLLOWER, STANDALONE, AgentMetrics
 
 _KINDS: dict[Source, ResourceType] = {
     Source.CLUSTER_QUEUE: CLUSTER_QUEUES,

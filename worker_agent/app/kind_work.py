@@ -42,25 +42,31 @@ class KindWork:
         for controller in self._controllers:
             controller.look_at(workload)
 
-    def of(self, kind: JobKind, applier: Applier) -> Work:
-        """The work of one kind: it ends only with the program."""
+    def of(self, kind: JobKind, applier: Applier) -> tuple[Work, Work]:
+        """The work of one kind: what every replica does, and what the leader does. Both end only with the program."""
+        followed = asyncio.Event()
 
-        async def work() -> None:
+        async def follow() -> None:
             sources = await self._follow(kind)
             self._followed_kinds[kind.resource.api_version, kind.resource.kind] = kind.resource
             self.on_followed(kind)
-            controllers = self._made(kind, applier)
-            self._controllers.extend(controllers)
             async with asyncio.TaskGroup() as group:
                 for resource, source in sources.items():
                     group.create_task(source.run(), name=f"informer {resource.plural}")
                     await source.synced.wait()
-                for resource in kind.companion_resources:
-                    await self._world.known.informer(resource).synced.wait()
+                followed.set()
+
+        async def work() -> None:
+            await followed.wait()
+            for resource in kind.companion_resources:
+                await self._world.known.informer(resource).synced.wait()
+            controllers = self._made(kind, applier)
+            self._controllers.extend(controllers)
+            async with asyncio.TaskGroup() as group:
                 for controller in controllers:
                     group.create_task(controller.run(), name=f"jobs {kind.framework}")
 
-        return work
+        return follow, work
 
     async def _follow(self, kind: JobKind) -> Mapping[ResourceType, Informer[Any]]:
         """Informers of the kind and of what its pods follow from, where nobody follows them yet."""

@@ -41,4 +41,11 @@ class Ask:
     answer: Callable[[Any, BaseException | None], None]
 
 
-Message = Put | Remove | Forget | Ask
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """Run cycles from now on, or (False) only keep the state and the view up to date, as a follower does."""
+
+    leading: bool
+
+
+Message = Put | Remove | Forget | Ask | Lead

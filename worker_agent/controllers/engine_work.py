@@ -14,7 +14,7 @@ from typing import Any, Final
 from worker_agent.api import resource_type as kinds
 from worker_agent.api import timestamps
 from worker_agent.api.resource_type import ResourceType
-from worker_agent.controllers.engine_messages import Ask, Message, Put, Remove
+from worker_agent.controllers.engine_messages import Ask, Lead, Message, Put, Remove
 from worker_agent.controllers.recording import NO_RECORDER, Recorder
 from worker_agent.engine import cycle
 from worker_agent.engine.plan import Plan
@@ -90,6 +90,8 @@ class EngineWork:
         self.cycles = 0
         self.recorder: Recorder = NO_RECORDER
         """Told of everything that reaches the state, before it does."""
+        self.leading = True
+        """False: the state and the view follow what happens, and nothing is decided."""
         self._state = state
         self._policy = policy
         self._clock = clock
@@ -110,6 +112,10 @@ class EngineWork:
         """Take all messages, then run at most one cycle. Returns the seconds to wait; None: until a message."""
         moment = self._clock.monotonic()
         taken = self._take(messages)
+        if not self.leading:
+            if taken or not self._published:
+                self._publish()
+            return None
         if self._flush_at is None and self._state.wakeups:
             self._flush_at = moment + self._batch()
         flushed = self._flush_at is not None and moment + HAIR >= self._flush_at
@@ -155,6 +161,9 @@ class EngineWork:
         if isinstance(message, Ask):
             self._answer(message)
             return
+        if isinstance(message, Lead):
+            self._lead(message.leading)
+            return
         now = self._clock.now()
         self.recorder.told(message, now)
         if isinstance(message, Put):
@@ -163,6 +172,12 @@ class EngineWork:
             self._remove(message, now)
         else:
             self._state.forget(message.key, now)
+
+    def _lead(self, leading: bool) -> None:
+        """What the leader before us knew of usage stands in the status of the LocalQueues."""
+        if leading and not self.leading and self._state.usage_book is not None:
+            self._state.usage_book.read_again()
+        self.leading = leading
 
     def _put(self, message: Put, now: datetime) -> None:
         if message.resource is kinds.WORKLOADS:

@@ -1,4 +1,5 @@
-"""Counts what happens to Workloads, from the changes the watch shows: whoever wrote them, each is counted once."""
+"""Counts what happens to Workloads, from the changes the watch shows: whoever wrote them, each is counted once, by the
+replica that leads."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -8,7 +9,7 @@ from worker_agent.api.local_queue import LocalQueue
 from worker_agent.api.meta import Key
 from worker_agent.api.workload import EvictionCount, Workload
 from worker_agent.kube.informer import Event, Informer
-from worker_agent.metrics import AgentMetrics, Queues
+from worker_agent.metrics import FOLLOWER, AgentMetrics, Queues
 
 
 class WorkloadMetrics:
@@ -28,7 +29,7 @@ class WorkloadMetrics:
 
     def _changed(self, event: Event[Workload]) -> None:
         old, new = event.old, event.new
-        if old is None or new is None or old.status == new.status:
+        if old is None or new is None or old.status == new.status or self._metrics.role == FOLLOWER:
             return
         queues = self._queues(new if new.status.admission is not None else old)
         if _turned(old, new, names.QUOTA_RESERVED):

@@ -67,6 +67,13 @@ class UsageBook:
         self.history.seed(queue.key, consumed)
         self.version += 1
 
+    def read_again(self) -> None:
+        """Somebody else kept the ledgers so far: those in the status of the LocalQueues count from now on."""
+        for key, queue in self._local_queues.items():
+            self.history.forget(key)
+            self.seed(queue)
+        self.next_sample = 0
+
     def charge(self, row: WorkloadRow, cluster_queue: str) -> None:
         """The workload was given quota just now."""
         if not self._takes_part(cluster_queue):

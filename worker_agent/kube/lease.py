@@ -69,6 +69,7 @@ class LeaderElection:
         self._timing = timing
         self._seen: bytes = b""
         self._seen_at = 0.0
+        self._lapses_at = 0.0
         self._renewed_at = 0.0
         self._taken = False
 
@@ -84,10 +85,17 @@ class LeaderElection:
 
     async def _acquire(self) -> None:
         while not await self._try():
-            # Jitter keeps candidates from asking in step.
-            await self._clock.sleep(self._timing.retry_period * (1 + 0.2 * self._clock.random()))
+            await self._clock.sleep(self._pause())
         self.is_leader = True
         log.info("%s leads %s/%s, term %d", self.identity, self._namespace, self._name, self.term)
+
+    def _pause(self) -> float:
+        """Seconds to the next try: no longer than the record we know can last, so that a dead leader is succeeded
+        at once. Jitter keeps candidates from asking in step."""
+        jitter = 1 + 0.2 * self._clock.random()
+        left = self._lapses_at - self._clock.monotonic()
+        soon = left + 0.05 * jitter if left > 0 else self._timing.retry_period
+        return min(self._timing.retry_period * jitter, soon)
 
     async def _lead(self, work: Callable[[], Awaitable[None]]) -> bool:
         """Whether ``work`` ended by itself; False when leadership was lost."""
@@ -147,6 +155,7 @@ class LeaderElection:
         holder = spec.get("holderIdentity") or ""
         self._observe(msgspec.json.encode([holder, spec.get("renewTime"), spec.get("leaseTransitions")]))
         duration = float(spec.get("leaseDurationSeconds") or self._timing.duration)
+        self._lapses_at = self._seen_at + duration
         if holder not in ("", self.identity) and self._clock.monotonic() - self._seen_at < duration:
             return False
         now = micro_time(self._clock.now())
