@@ -3,6 +3,7 @@
 Their checks speak to whoever wrote the settings: ``settings_source`` puts the setting's name and value before them.
 """
 
+import ipaddress
 from datetime import timedelta
 from typing import Annotated, Any
 
@@ -78,6 +79,17 @@ def _address(value: str) -> str:
 
 Address = Annotated[str, AfterValidator(_address)]
 AddressOrOff = Annotated[str, AfterValidator(lambda value: value if value == "0" else _address(value))]
+
+
+def _ip_address(value: str) -> str:
+    try:
+        return value and str(ipaddress.ip_address(value))
+    except ValueError:
+        raise ValueError("must be an IP address") from None
+
+
+IpAddress = Annotated[str, AfterValidator(_ip_address)]
+"""Empty is every address of the machine."""
 
 
 class Stanza(BaseModel):

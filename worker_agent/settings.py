@@ -9,24 +9,19 @@ text names the setting, its value and what is allowed.
 from datetime import timedelta
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-import msgspec
 from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from worker_agent.api.frameworks import FRAMEWORKS
-from worker_agent.api.meta import LabelSelector
-from worker_agent.api.selectors import SelectorError, compile_selector
 from worker_agent.cluster_profile_settings import ClusterProfileStanza
 from worker_agent.declared_kind_settings import DeclaredKindStanza
+from worker_agent.serving_settings import Health, Metrics, TransportSecurity, VisibilityServer, Webhook
 from worker_agent.setting_values import (
-    Address,
-    AddressOrOff,
     DnsLabel,
     DnsSubdomain,
     ExternalKindName,
     NonNegative,
     NonNegativeDuration,
-    PortNumber,
     PositiveDuration,
     QualifiedName,
     QuantityText,
@@ -39,81 +34,6 @@ class InternalCertificateManagement(Stanza):
     enable: bool = True
     webhook_service_name: DnsLabel = "kueue-webhook-service"
     webhook_secret_name: DnsSubdomain = "kueue-webhook-server-cert"
-
-
-class Webhook(Stanza):
-    port: int = Field(default=9443, ge=0, le=65535)
-    """0 takes any free port (local mode)."""
-    host: str = ""
-    cert_dir: str = ""
-    url: str = ""
-    """Ours: the base URL under which the API server reaches the webhooks; empty means the in-cluster Service."""
-
-
-class LocalQueueMetrics(Stanza):
-    enable: bool = False
-    local_queue_selector: dict[str, Any] | None = None
-
-    @property
-    def selector(self) -> LabelSelector:
-        return msgspec.convert(self.local_queue_selector or {}, LabelSelector)
-
-    @model_validator(mode="after")
-    def _compiles(self) -> Self:
-        try:
-            compile_selector(self.selector)
-        except (SelectorError, msgspec.ValidationError) as error:
-            raise ValueError(f"localQueueSelector: {error}") from None
-        return self
-
-
-class CustomLabel(Stanza):
-    """A label of metrics, ``custom_<name>``, read from a label (by default of the same name) or an annotation."""
-
-    name: str = Field(pattern="^[a-zA-Z][a-zA-Z0-9_]*$")
-    source_label_key: str = ""
-    source_annotation_key: str = ""
-    source_kind: Literal["Cohort", "LocalQueue", "ClusterQueue", "Workload"] = "ClusterQueue"
-    tracked_values: list[str] = Field(default=[], max_length=16)
-
-    @model_validator(mode="after")
-    def _sound(self) -> Self:
-        if self.source_label_key and self.source_annotation_key:
-            raise ValueError("at most one of sourceLabelKey and sourceAnnotationKey may be given")
-        if len(set(self.tracked_values)) < len(self.tracked_values):
-            raise ValueError("trackedValues must be unique")
-        if self.source_kind == "Workload" and not 1 <= len(self.tracked_values) <= MOST_TRACKED_OF_WORKLOADS:
-            raise ValueError(f"1 to {MOST_TRACKED_OF_WORKLOADS} trackedValues must be given with sourceKind Workload")
-        return self
-
-
-MOST_TRACKED_OF_WORKLOADS = 12
-MOST_LABELS = {"Cohort": 6, "LocalQueue": 6, "ClusterQueue": 6, "Workload": 2}
-
-
-class Metrics(Stanza):
-    bind_address: AddressOrOff = ":8443"
-    """Host and port; ``0`` switches metrics off."""
-    enable_cluster_queue_resources: bool = False
-    local_queue_metrics: LocalQueueMetrics | None = None
-    custom_labels: list[CustomLabel] = Field(default=[], max_length=20)
-    """Behind the gate CustomMetricLabels."""
-
-    @model_validator(mode="after")
-    def _few(self) -> Self:
-        named = [label.name for label in self.custom_labels]
-        if len(set(named)) < len(named):
-            raise ValueError(f"customLabels[].name must be unique, found {', '.join(named)}")
-        for kind, most in MOST_LABELS.items():
-            if sum(label.source_kind == kind for label in self.custom_labels) > most:
-                raise ValueError(f"customLabels: at most {most} may have sourceKind {kind}")
-        return self
-
-
-class Health(Stanza):
-    health_probe_bind_address: Address = ":8081"
-    readiness_endpoint_name: str = "readyz"
-    liveness_endpoint_name: str = "healthz"
 
 
 class LeaderElection(Stanza):
@@ -142,18 +62,6 @@ class ClientConnection(Stanza):
     qps: float = Field(default=300.0, allow_inf_nan=False)
     """Negative switches the limit off."""
     burst: int = 500
-
-
-class TransportSecurity(Stanza):
-    min_version: Literal["", "VersionTLS12", "VersionTLS13"] = ""
-    cipher_suites: list[str] = []
-    curve_preferences: list[int] = []
-
-    @model_validator(mode="after")
-    def _suites(self) -> Self:
-        if self.min_version == "VersionTLS13" and self.cipher_suites:
-            raise ValueError("cipherSuites may not be set with minVersion VersionTLS13")
-        return self
 
 
 class RequeuingStrategy(Stanza):
@@ -318,11 +226,6 @@ class MultiKueueStanza(Stanza):
         if self.incremental_dispatcher_config is not None and self.dispatcher_name != self.INCREMENTAL:
             raise ValueError(f"incrementalDispatcherConfig may only be set with dispatcherName {self.INCREMENTAL}")
         return self
-
-
-class VisibilityServer(Stanza):
-    bind_address: str = ""
-    bind_port: PortNumber = 8082
 
 
 class AllowRule(Stanza):

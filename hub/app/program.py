@@ -6,7 +6,7 @@ from pathlib import Path
 from hub.app import configuration
 from hub.app.hub import Hub
 from hub.settings import HubSettings
-from worker_agent.app import program
+from worker_agent.app import program, visibility_service
 from worker_agent.app.agent import Agent, Surroundings
 from worker_agent.cli import process
 from worker_agent.kube.clock import Clock, SystemClock
@@ -19,6 +19,7 @@ async def run_hub(settings: HubSettings, transport: Transport, stop: asyncio.Eve
     surroundings = Surroundings(transport, clock or SystemClock(), user_agent="fedhub-hub", identity=program.identity())
     agent = Agent(agent_configuration, surroundings)
     Hub(agent, federation)
+    visibility_service.attach(agent)
     await program.serve(agent, stop)
 
 

@@ -112,13 +112,14 @@ def door_address(where: Layout) -> str:
 
 
 def _controller(name: str, module: str, cluster: Cluster, where: Layout, more: Mapping[str, Any]) -> Program:
-    health, metrics, webhook = layout.free_ports(3)
+    health, metrics, webhook, visibility = layout.free_ports(4)
     path = where.configuration(name)
     settings: dict[str, Any] = {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
         "kind": "Configuration",
         "health": {"healthProbeBindAddress": f"127.0.0.1:{health}"},
-        "metrics": {"bindAddress": f"127.0.0.1:{metrics}"},
+        "metrics": {"bindAddress": f"127.0.0.1:{metrics}", "secureServing": False},
+        "visibilityServer": {"bindAddress": "127.0.0.1", "bindPort": visibility, "externalHost": "localhost"},
         "webhook": {"host": "127.0.0.1", "port": webhook, "url": f"https://127.0.0.1:{webhook}"},
         "leaderElection": {"leaderElect": False},
     }

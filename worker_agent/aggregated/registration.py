@@ -8,6 +8,7 @@ import msgspec
 
 from worker_agent.api import need
 from worker_agent.api.document import Document
+from worker_agent.api.need import Place
 from worker_agent.api.resource_type import ResourceType
 from worker_agent.kube.client import Client
 from worker_agent.kube.errors import AlreadyExists, NotFound
@@ -19,8 +20,9 @@ HTTPS: Final = 443
 
 
 NEEDS = (
-    need.of(API_SERVICES, "get", "create", "patch"),
-    need.of(SERVICES, "get", "create", "patch", outside=True),
+    need.of(API_SERVICES, "get", "create", "patch", "delete"),
+    need.of(SERVICES, "get", place=Place.OWN_NAMESPACE),
+    need.of(SERVICES, "create", "patch", outside=True),
 )
 
 
@@ -45,7 +47,8 @@ class Registration:
         """What the certificate must be for."""
         return f"{self.service}.{self.namespace}.svc"
 
-    def api_service(self, ca: bytes) -> Document:
+    def api_service(self, ca: bytes | None) -> Document:
+        """Without ``ca`` somebody else says whom to trust, or nobody does."""
         return {
             "apiVersion": API_SERVICES.api_version,
             "kind": API_SERVICES.kind,
@@ -55,7 +58,7 @@ class Registration:
                 "version": self.version,
                 "groupPriorityMinimum": 100,
                 "versionPriority": 100,
-                "caBundle": base64.b64encode(ca).decode(),
+                **({} if ca is None else {"caBundle": base64.b64encode(ca).decode(), "insecureSkipTLSVerify": False}),
                 "service": {"namespace": self.namespace, "name": self.service, "port": self.port},
             },
         }
@@ -69,24 +72,48 @@ class Registration:
         }
 
 
-async def register(client: Client, registration: Registration, ca: bytes) -> None:
+async def register(client: Client, registration: Registration, ca: bytes | None) -> None:
     """Brings the APIService, and the Service of a program outside, to what they should be; no write where they are.
 
     Raises ApiError, ConnectionError.
     """
     if registration.host:
         await _ensure(client, SERVICES, registration.external_service())
-    await _ensure(client, API_SERVICES, registration.api_service(ca))
+    wanted = registration.api_service(ca)
+    blind = {"insecureSkipTLSVerify": True} if ca is None else {}
+    await _ensure(client, API_SERVICES, wanted, blind)
 
 
-async def _ensure(client: Client, resource: ResourceType, wanted: Document) -> None:
+async def is_installed(client: Client, registration: Registration) -> bool:
+    """Whether the Service exists. Raises ApiError, ConnectionError."""
+    try:
+        await client.get(SERVICES, registration.service, registration.namespace)
+    except NotFound:
+        return False
+    return True
+
+
+async def unregister(client: Client, registration: Registration) -> None:
+    """Deletes the APIService if it leads to our Service; somebody else's stays. Raises ApiError, ConnectionError."""
+    try:
+        present = msgspec.json.decode(await client.get(API_SERVICES, registration.name))
+        service = (present.get("spec") or {}).get("service") or {}
+        if (service.get("namespace"), service.get("name")) == (registration.namespace, registration.service):
+            await client.delete(API_SERVICES, registration.name, uid=present["metadata"]["uid"])
+    except NotFound:
+        return
+
+
+async def _ensure(client: Client, resource: ResourceType, wanted: Document, at_first: Document | None = None) -> None:
+    """``at_first``: fields of the spec that count only where the object is made."""
     metadata = wanted["metadata"]
     name, namespace = metadata["name"], metadata.get("namespace", "")
     try:
         present = msgspec.json.decode(await client.get(resource, name, namespace))
     except NotFound:
         try:
-            await client.create(resource, wanted, namespace, field_manager=FIELD_MANAGER)
+            made = {**wanted, "spec": {**wanted["spec"], **(at_first or {})}}
+            await client.create(resource, made, namespace, field_manager=FIELD_MANAGER)
         except AlreadyExists:
             return await _ensure(client, resource, wanted)  # another replica was faster
         return None
@@ -99,4 +126,4 @@ def _holds(present: Any, wanted: Any) -> bool:
     """Whether all that is wanted is there."""
     if isinstance(wanted, dict):
         return isinstance(present, dict) and all(_holds(present.get(key), value) for key, value in wanted.items())
-    return bool(present == wanted)
+    return bool(present == wanted) or (wanted is False and present is None)

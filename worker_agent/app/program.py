@@ -5,7 +5,7 @@ import os
 import socket
 from typing import IO
 
-from worker_agent.app import configuration, hub_tunnel, memory
+from worker_agent.app import configuration, hub_tunnel, memory, visibility_service
 from worker_agent.app.agent import Agent, Surroundings
 from worker_agent.app.health import HealthServer
 from worker_agent.app.metrics_server import MetricsServer, WriteCounts
@@ -33,6 +33,7 @@ async def run_agent(
     try:
         agent = Agent(configuration.resolve(settings), surroundings)
         hub_tunnel.attach(agent)
+        visibility_service.attach(agent)
         await serve(agent, stop)
     finally:
         if recorder is not None:

@@ -20,6 +20,7 @@ from worker_agent.engine.queue_order import Waiting
 from worker_agent.engine.quota import CohortNode
 from worker_agent.engine.resources import FlavorResource
 from worker_agent.engine.usage_history_book import UsagePicture
+from worker_agent.engine.workload_info import WorkloadRow
 
 if TYPE_CHECKING:
     from worker_agent.engine.state import ClusterState
@@ -89,6 +90,12 @@ class QueuePicture:
             for group in self.groups
             for flavor in group.flavors
         ]
+
+    @cached_property
+    def ranked(self) -> tuple[WorkloadRow, ...]:
+        """The rows of ``order``."""
+        rows = {row.key: row for row in self.waiting.rows()}
+        return tuple(rows[key] for key in self.order)
 
     @cached_property
     def order(self) -> tuple[Key, ...]:
