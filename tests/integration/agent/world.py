@@ -37,10 +37,12 @@ class World:
         self._stop: asyncio.Event | None = None
         self._task: asyncio.Task[None] | None = None
 
-    async def start_agent(self, **settings: object) -> Agent:
+    async def start_agent(self, attach: Callable[[Agent], object] = lambda agent: None, **settings: object) -> Agent:
+        """``attach`` adds what programs add to their agent."""
         webhook = {"port": 0, "host": "127.0.0.1", "url": "https://127.0.0.1:0"}
         wanted = AgentSettings(leader_election={"leader_elect": False}, webhook=webhook, **settings)
         self.agent = Agent(configuration.resolve(wanted), Surroundings(self.server.transport, SystemClock()))
+        attach(self.agent)
         self._stop = asyncio.Event()
         self._task = asyncio.create_task(self.agent.run(self._stop))
         ready = asyncio.create_task(self.agent.ready.wait())

@@ -1,0 +1,1 @@
+"""The visibility API."""
