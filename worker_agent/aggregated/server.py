@@ -25,12 +25,22 @@ Answer = Callable[[web.Request, User], Awaitable[web.StreamResponse]]
 
 
 class AggregatedServer:
-    """Serves ``answer`` while it is started; ``present`` and ``trust`` may change meanwhile, and restart the socket."""
+    """Serves ``answer`` while it is started; certificate and trust may change meanwhile, and restart the socket.
 
-    def __init__(self, host: str | None, port: int, answer: Answer) -> None:
+    ``restrict`` says how the API server may speak TLS.
+    """
+
+    def __init__(
+        self,
+        host: str | None,
+        port: int,
+        answer: Answer,
+        restrict: Callable[[ssl.SSLContext], None] = lambda context: None,
+    ) -> None:
         self._host = host
         self._wanted_port = port
         self._answer = answer
+        self._restrict = restrict
         self._runner: web.AppRunner | None = None
         self._site: web.TCPSite | None = None
         self._trust: Trust | None = None
@@ -41,6 +51,7 @@ class AggregatedServer:
         """Listen with this certificate and trust from now on. Raises OSError when the port is in use, Untrusted where
         ``trust`` has no usable authority."""
         context = _context(pair, trust)
+        self._restrict(context)
         if self._runner is None:
             application = web.Application(client_max_size=LARGEST_BODY)
             application.router.add_route("*", "/{path:.*}", self._handle)
@@ -74,7 +85,7 @@ class AggregatedServer:
             raise
         except Exception:
             log.exception("%s %s failed", request.method, request.path)
-            return status(500, "InternalError", "internal error; the log of the hub says more")
+            return status(500, "InternalError", "internal error; the log of the program says more")
 
     def _user(self, request: web.Request) -> User:
         transport = request.transport

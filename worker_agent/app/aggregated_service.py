@@ -6,7 +6,7 @@ Job views of the hub and the visibility API run this way, on every replica.
 import asyncio
 import contextlib
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -16,10 +16,12 @@ from worker_agent.aggregated.registration import Registration
 from worker_agent.aggregated.server import AggregatedServer, Answer
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import ResourceType
+from worker_agent.app import tls
 from worker_agent.kube.authority import KeyPair
 from worker_agent.kube.client import Client
 from worker_agent.kube.errors import ApiError
 from worker_agent.kube.informer import Event, Informer, document
+from worker_agent.serving_settings import TransportSecurity
 from worker_agent.webhooks.certificate_store import CertificateStore
 
 log = logging.getLogger(__name__)
@@ -44,6 +46,7 @@ class ServedApi:
     registrations: tuple[Registration, ...]
     secret: str
     """Of the program's namespace: the certificate that all replicas show."""
+    tls: TransportSecurity = field(default_factory=TransportSecurity)
     files: Path | None = None
     """A folder with ``tls.crt`` and ``tls.key`` that somebody else manages, in place of ``secret``."""
 
@@ -67,7 +70,9 @@ class AggregatedService:
         self.serving = asyncio.Event()
         self._client = client
         self._served = served
-        self._server = AggregatedServer(served.host, served.port, answer)
+        self._server = AggregatedServer(
+            served.host, served.port, answer, lambda context: tls.restrict(context, served.tls)
+        )
         hosts = [served.registrations[0].server_name]
         self._store = CertificateStore(client, client.clock, namespace, served.secret, hosts)
         self._changed = asyncio.Event()

@@ -12,6 +12,7 @@ from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.meta import LabelSelector
+from worker_agent.app import tls
 from worker_agent.engine import feature_gates
 from worker_agent.engine import policy as engine_policy
 from worker_agent.engine.devices import selectors as selectors_of_devices
@@ -55,6 +56,8 @@ def resolve(settings: AgentSettings) -> Configuration:
     """Raises ConfigurationError, feature_gates.FeatureGateError."""
     gates = feature_gates.resolve(settings.feature_gates)
     _check_frameworks(settings.integrations.frameworks, gates)
+    if wrong := tls.problem(settings.tls.cipher_suites, settings.tls.curve_preferences):
+        raise ConfigurationError(f"tls.{wrong}")
     selector = _job_namespaces(settings)
     retention = settings.object_retention_policies.workloads if settings.object_retention_policies else None
     pods_ready = None if gates["DisableWaitForPodsReady"] else settings.wait_for_pods_ready

@@ -1,26 +1,55 @@
-"""``/metrics`` over HTTP, for Prometheus. An address of ``0`` switches it off."""
+"""``/metrics`` for Prometheus: HTTPS for those with the right to ``get`` it, as Kueue serves them, or plain HTTP.
 
+An address of ``0`` switches it off. Gauges are computed at the scrape.
+"""
+
+import asyncio
+import logging
+import ssl
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
+from typing import Final
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry, disable_created_metrics
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
+from worker_agent.aggregated.access import PathAccess
+from worker_agent.app import tls
+from worker_agent.app.bearer_access import BearerAccess
 from worker_agent.app.health import split_address
+from worker_agent.kube.client import Client
+from worker_agent.settings import AgentSettings
+from worker_agent.webhooks import certificate_store, certificates
+
+log = logging.getLogger(__name__)
+
+DEFAULT_CERT_DIR: Final = "/etc/kueue/metrics/certs"
+RIGHT: Final = PathAccess("get", "/metrics")
+FILES_READ_EVERY_SECONDS: Final = 60.0
 
 
 class MetricsServer:
-    """``before_scrape`` brings counters up to date that are kept elsewhere."""
+    """``before_scrape`` brings counters up to date that are kept elsewhere; ``client`` asks about who scrapes."""
 
     def __init__(
-        self, address: str, registry: CollectorRegistry, before_scrape: Callable[[], None] = lambda: None
+        self,
+        settings: AgentSettings,
+        registry: CollectorRegistry,
+        client: Client,
+        before_scrape: Callable[[], None] = lambda: None,
     ) -> None:
+        address = settings.metrics.bind_address
         self._off = address == "0"
         self._host, self._port = (None, 0) if self._off else split_address(address)
+        self._settings = settings
         self._registry = registry
+        self._client = client
         self._before_scrape = before_scrape
+        self._access = BearerAccess(client) if settings.metrics.secure_serving else None
         self._runner: web.AppRunner | None = None
+        self._context: ssl.SSLContext | None = None
         self.port = self._port
 
     async def start(self) -> None:
@@ -28,18 +57,50 @@ class MetricsServer:
         if self._off:
             return
         disable_created_metrics()  # type: ignore[no-untyped-call]
+        if self._access is not None:
+            self._context = tls.server_context(self._settings.tls)
+            await asyncio.to_thread(self._load_certificate)
         app = web.Application()
         app.router.add_get("/metrics", self._scrape)
-        self._runner = web.AppRunner(app, access_log=None, handle_signals=False)
+        self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=2.0)
         await self._runner.setup()
-        await web.TCPSite(self._runner, self._host, self._port).start()
+        await web.TCPSite(self._runner, self._host, self._port, ssl_context=self._context).start()
         self.port = self._runner.addresses[0][1]
 
     async def stop(self) -> None:
         if self._runner is not None:
             await self._runner.cleanup()
 
+    async def renew(self) -> None:
+        """Reads certificates that somebody else manages now and then; runs until cancelled."""
+        while self._context is not None and self._files is not None:
+            await self._client.clock.sleep(FILES_READ_EVERY_SECONDS)
+            try:
+                await asyncio.to_thread(self._load_certificate)
+            except OSError as error:  # ssl.SSLError is one
+                log.warning("the certificate for metrics stays as it is: %s", error)
+
+    @property
+    def _files(self) -> Path | None:
+        if self._settings.internal_cert_management.enable:
+            return None
+        return Path(self._settings.metrics.cert_dir or DEFAULT_CERT_DIR)
+
+    def _load_certificate(self) -> None:
+        """A self-signed one lives as long as the program: nobody is given its authority."""
+        assert self._context is not None
+        folder = self._files
+        if folder is not None:
+            self._context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
+            return
+        hosts = ("localhost", "127.0.0.1", f"*.{self._settings.namespace}.svc")
+        certificate_store.load(self._context, certificates.create(hosts, self._client.clock.now()))
+
     async def _scrape(self, request: web.Request) -> web.Response:
+        if self._access is not None:
+            refusal = await self._access.refusal(request.headers, RIGHT)
+            if refusal is not None:
+                return web.Response(status=refusal.status, text=f"{refusal.text}\n")
         self._before_scrape()
         body = generate_latest(self._registry)
         return web.Response(body=body, headers={"content-type": CONTENT_TYPE_LATEST})

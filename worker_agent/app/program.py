@@ -50,7 +50,8 @@ async def serve(agent: Agent, stop: asyncio.Event) -> None:
         ready=lambda: f"waiting for {agent.missing}" if agent.missing else "",
     )
     counts = WriteCounts(agent.client.writes, agent.metrics.written)
-    exporter = MetricsServer(agent.configuration.settings.metrics.bind_address, agent.metrics.registry, counts.update)
+    exporter = MetricsServer(agent.configuration.settings, agent.metrics.registry, agent.client, counts.update)
+    agent.add_always(exporter.renew)
     agent.add_always(lambda: memory.keep(agent))
     await probes.start()
     try:

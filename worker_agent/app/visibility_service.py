@@ -85,7 +85,13 @@ class VisibilityService:
         stanza = settings.visibility_server
         files = None if settings.internal_cert_management.enable else Path(stanza.cert_dir or DEFAULT_CERT_DIR)
         api = ServedApi(
-            "pending workloads", stanza.bind_address or None, stanza.bind_port, self._registrations, SECRET, files
+            "pending workloads",
+            stanza.bind_address or None,
+            stanza.bind_port,
+            self._registrations,
+            SECRET,
+            settings.tls,
+            files,
         )
         self.service = AggregatedService(agent.client, settings.namespace, api, VisibilityApi(agent).answer)
 

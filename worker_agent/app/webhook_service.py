@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import ssl
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -11,6 +10,7 @@ from urllib.parse import urlsplit
 
 from worker_agent.api import need
 from worker_agent.api.resource_type import NAMESPACES
+from worker_agent.app import tls
 from worker_agent.app.configuration import Configuration
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
@@ -46,8 +46,8 @@ class WebhookService:
         self._clock = clock
         self._table = table
         self._job_namespaces = configuration.job_namespaces
-        oldest = ssl.TLSVersion.TLSv1_3 if settings.tls.min_version == "VersionTLS13" else ssl.TLSVersion.TLSv1_2
-        self._server = WebhookServer(table.hooks, settings.webhook.host, settings.webhook.port, oldest)
+        context = tls.server_context(settings.tls)
+        self._server = WebhookServer(table.hooks, settings.webhook.host, settings.webhook.port, context)
         self._bundle: Bundle | None = None
         management = settings.internal_cert_management
         self._store = CertificateStore(client, clock, settings.namespace, management.webhook_secret_name, self._hosts())

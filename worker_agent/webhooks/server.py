@@ -20,17 +20,14 @@ LARGEST_BODY = 16 * 1024 * 1024
 class WebhookServer:
     """Serves ``hooks`` by path. ``start`` returns when it listens; ``ready`` tells probes so.
 
-    ``oldest`` is the oldest version of TLS that a caller may speak.
+    ``context`` says how callers may speak TLS; certificates are put into it.
     """
 
-    def __init__(
-        self, hooks: Mapping[str, Hook], host: str, port: int, oldest: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2
-    ) -> None:
+    def __init__(self, hooks: Mapping[str, Hook], host: str, port: int, context: ssl.SSLContext | None = None) -> None:
         self._hooks = dict(hooks)
         self._host = host
         self._wanted_port = port
-        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._context.minimum_version = oldest
+        self._context = context or ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._runner: web.AppRunner | None = None
         self.port = port
         """The port it listens on once started; differs from the wanted one where that was 0."""

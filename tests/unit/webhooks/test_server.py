@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from worker_agent.app import tls
+from worker_agent.serving_settings import TransportSecurity
 from worker_agent.webhooks import certificates
 from worker_agent.webhooks.server import WebhookServer
 
@@ -19,7 +21,8 @@ async def _speaks(server, newest):
 
 
 async def test_callers_with_too_old_a_tls_are_turned_away():
-    server = WebhookServer({}, "127.0.0.1", 0, ssl.TLSVersion.TLSv1_3)
+    context = tls.server_context(TransportSecurity(min_version="VersionTLS13"))
+    server = WebhookServer({}, "127.0.0.1", 0, context)
     server.use(certificates.create(["localhost"], datetime.now(UTC)))
     await server.start()
     try:
