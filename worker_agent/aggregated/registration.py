@@ -19,8 +19,11 @@ FIELD_MANAGER: Final = "fedhub"
 HTTPS: Final = 443
 
 
+KEEP: Final = ("get", "patch", "delete")
+"""What is asked of an APIService by its name."""
+
 NEEDS = (
-    need.of(API_SERVICES, "get", "create", "patch", "delete"),
+    need.of(API_SERVICES, "create"),
     need.of(SERVICES, "get", place=Place.OWN_NAMESPACE),
     need.of(SERVICES, "create", "patch", outside=True),
 )

@@ -14,7 +14,9 @@ from worker_agent.aggregated import front_proxy, registration
 from worker_agent.aggregated.front_proxy import Trust, Untrusted
 from worker_agent.aggregated.registration import Registration
 from worker_agent.aggregated.server import AggregatedServer, Answer
+from worker_agent.api import need
 from worker_agent.api.document import Document
+from worker_agent.api.need import Place
 from worker_agent.api.resource_type import ResourceType
 from worker_agent.app import tls
 from worker_agent.kube.authority import KeyPair
@@ -33,6 +35,8 @@ FILES_READ_EVERY_SECONDS: Final = 60.0
 RENEWED_EVERY_SECONDS: Final = 24 * 3600.0
 TAKEN_BACK_IN_SECONDS: Final = 2.0
 """How long a stopping program tries to take its registration back."""
+
+NEEDS = need.followed([CONFIG_MAPS], Place.FRONT_PROXY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ import msgspec
 from worker_agent.aggregated.access import Decisions, PathAccess
 from worker_agent.aggregated.front_proxy import User
 from worker_agent.aggregated.kept_answers import KeptAnswers
+from worker_agent.api import need
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import ResourceType
 from worker_agent.kube.client import Client
@@ -24,6 +25,8 @@ UNKNOWN_SECONDS: Final = 10.0
 """How long a token counts as somebody's, or as nobody's."""
 
 NOBODY: Final = User("")
+
+NEEDS = (need.of(TOKEN_REVIEWS, "create"),)
 
 
 @dataclass(frozen=True, slots=True)

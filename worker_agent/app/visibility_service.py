@@ -13,7 +13,8 @@ from aiohttp import web
 
 from worker_agent.aggregated.access import Access, Decisions
 from worker_agent.aggregated.front_proxy import User
-from worker_agent.aggregated.registration import Registration, unregister
+from worker_agent.aggregated.registration import API_SERVICES, KEEP, Registration, unregister
+from worker_agent.api import need
 from worker_agent.api.document import Document
 from worker_agent.app.agent import Agent
 from worker_agent.app.aggregated_service import AggregatedService, ServedApi
@@ -36,6 +37,8 @@ log = logging.getLogger(__name__)
 GATE: Final = "VisibilityOnDemand"
 SECRET: Final = "fedhub-visibility-cert"
 DEFAULT_CERT_DIR: Final = "/visibility"
+
+NEEDS = (need.of(API_SERVICES, *KEEP, names=tuple(f"{version}.{GROUP}" for version in VERSIONS)),)
 
 
 class VisibilityApi:
