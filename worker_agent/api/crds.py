@@ -1,4 +1,8 @@
-"""The CustomResourceDefinition of every kind, made from the typed views: for manifests/crds and the embedded server."""
+"""The CustomResourceDefinition of every kind, made from the typed views: for manifests/crds and the embedded server.
+
+Kueue's kinds are served in the version before, too (``versions``); where objects differ, ``CONVERSION`` names the
+agent's webhook. A program that answers somewhere else puts its own address there when it starts.
+"""
 
 from functools import cache
 from typing import Final
@@ -16,8 +20,12 @@ from worker_agent.api.multikueue import MultiKueueCluster, MultiKueueConfig
 from worker_agent.api.provisioning_request import ProvisioningRequest
 from worker_agent.api.provisioning_request_config import ProvisioningRequestConfig
 from worker_agent.api.resource_flavor import ResourceFlavor
+from worker_agent.api.resource_type import KUEUE
 from worker_agent.api.schema import Column, Crd
 from worker_agent.api.topology import Topology
+from worker_agent.api.versions import schema_changes
+from worker_agent.api.versions.kinds import OLD_VERSIONS
+from worker_agent.api.versions.old_version import V1BETA1, WARNING, OldVersion
 from worker_agent.api.workload import Workload
 from worker_agent.api.workload_priority_class import WorkloadPriorityClass
 
@@ -36,6 +44,23 @@ KINDS: Final[tuple[type[Object], ...]] = (
     ClusterCapacity,
     DispatchPolicy,
 )
+
+CONVERT_PATH: Final = "/convert"
+CONVERSION: Final[Document] = {
+    "strategy": "Webhook",
+    "webhook": {
+        "clientConfig": {
+            "service": {
+                "namespace": "fedhub-system",
+                "name": "fedhub-agent-webhook",
+                "path": CONVERT_PATH,
+                "port": 443,
+            }
+        },
+        "conversionReviewVersions": ["v1"],
+    },
+}
+"""Who converts, as the manifests of an agent install it."""
 
 _ROOT: Final[Document] = {
     "apiVersion": {"type": "string", "description": "Group and version of this representation."},
@@ -62,6 +87,8 @@ def document(kind: type[Object]) -> Document:
     if crd is None:
         raise TypeError(f"{kind.__name__} is defined by Kubernetes itself")
     resource = crd.resource
+    old = OLD_VERSIONS.get(resource.kind) if resource.group == KUEUE else None
+    converted = old is not None and old.rewrites is not None
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -76,9 +103,36 @@ def document(kind: type[Object]) -> Document:
                 **({"shortNames": list(crd.short_names)} if crd.short_names else {}),
             },
             "scope": "Namespaced" if resource.namespaced else "Cluster",
-            "versions": [_version(kind, crd)],
+            **({"conversion": CONVERSION} if converted else {}),
+            "versions": _versions(kind, crd, old),
         },
     }
+
+
+def _versions(kind: type[Object], crd: Crd, old: OldVersion | None) -> list[Document]:
+    today = _version(kind, crd)
+    return [today] if old is None else [_older(today, old), today]
+
+
+def _older(today: Document, old: OldVersion) -> Document:
+    """The version before, from today's."""
+    moved = dict(old.columns)
+    version: Document = {
+        **today,
+        "name": V1BETA1,
+        "storage": False,
+        "schema": {"openAPIV3Schema": schema_changes.changed(today["schema"]["openAPIV3Schema"], old.changes)},
+    }
+    if old.deprecated:
+        version |= {"deprecated": True, "deprecationWarning": WARNING}
+    if moved:
+        columns = today["additionalPrinterColumns"]
+        version["additionalPrinterColumns"] = [
+            {**column, "jsonPath": moved.get(column["jsonPath"], column["jsonPath"])} for column in columns
+        ]
+    if not old.selectable:
+        del version["selectableFields"]
+    return version
 
 
 def _version(kind: type[Object], crd: Crd) -> Document:

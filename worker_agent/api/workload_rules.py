@@ -8,15 +8,16 @@ from typing import Final
 from worker_agent.api.schema import Rule
 
 
-def _holds(object_: str, condition: str) -> str:
+def holds(object_: str, condition: str) -> str:
+    """That a condition of an object is true."""
     return (
         f"has({object_}.status) && has({object_}.status.conditions) && {object_}.status.conditions"
         f".exists(c, c.type == '{condition}' && c.status == 'True')"
     )
 
 
-_WAS_RESERVED: Final = _holds("oldSelf", "QuotaReserved")
-_IS_RESERVED: Final = _holds("self", "QuotaReserved")
+_WAS_RESERVED: Final = holds("oldSelf", "QuotaReserved")
+_IS_RESERVED: Final = holds("self", "QuotaReserved")
 _BOTH_REFERENCES: Final = "has(oldSelf.spec.priorityClassRef) && has(self.spec.priorityClassRef)"
 
 
@@ -53,7 +54,7 @@ WORKLOAD_RULES: Final = (
         "queueName is immutable while workload quota reserved",
     ),
     Rule(
-        f"(({_holds('oldSelf', 'Admitted')}) && ({_holds('self', 'Admitted')}))?"
+        f"(({holds('oldSelf', 'Admitted')}) && ({holds('self', 'Admitted')}))?"
         "((has(oldSelf.spec.maximumExecutionTimeSeconds)?oldSelf.spec.maximumExecutionTimeSeconds:0) ==  "
         "(has(self.spec.maximumExecutionTimeSeconds)?self.spec.maximumExecutionTimeSeconds:0)):true",
         "maximumExecutionTimeSeconds is immutable while workload quota reserved",

@@ -1,5 +1,10 @@
-"""The HTTPS server to which the API server sends its AdmissionReviews (aiohttp; own certificates, renewed in place)."""
+"""The HTTPS server to which the API server sends its reviews (aiohttp; own certificates, renewed in place).
 
+Objects are converted from the first moment: the caches that admission looks at are filled by lists for which an API
+server may have to ask for conversion. Admission is answered once it was let in.
+"""
+
+import asyncio
 import logging
 import ssl
 from collections.abc import Mapping
@@ -7,7 +12,8 @@ from pathlib import Path
 
 from aiohttp import web
 
-from worker_agent.webhooks import certificate_store, review
+from worker_agent.api.crds import CONVERT_PATH
+from worker_agent.webhooks import certificate_store, conversion, review
 from worker_agent.webhooks.certificates import Bundle
 from worker_agent.webhooks.review import Hook, ReviewError, Verdict
 
@@ -15,6 +21,10 @@ log = logging.getLogger(__name__)
 
 LARGEST_BODY = 16 * 1024 * 1024
 """Bytes; an AdmissionReview holds two objects of at most 1.5 MiB each, and room to spare."""
+LARGEST_CONVERSION = 512 * 1024 * 1024
+"""Bytes; a ConversionReview holds every object of a list."""
+IN_THE_LOOP = 256 * 1024
+"""Bytes; larger conversions take a thread, so that admission is answered meanwhile."""
 
 
 class WebhookServer:
@@ -29,6 +39,7 @@ class WebhookServer:
         self._wanted_port = port
         self._context = context or ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._runner: web.AppRunner | None = None
+        self._admits = False
         self.port = port
         """The port it listens on once started; differs from the wanted one where that was 0."""
 
@@ -44,8 +55,13 @@ class WebhookServer:
         """Present a certificate that somebody else manages. Raises OSError, ssl.SSLError where it cannot be read."""
         self._context.load_cert_chain(certificate, key)
 
+    def admit(self) -> None:
+        """Answer admission from now on."""
+        self._admits = True
+
     async def start(self) -> None:
         app = web.Application(client_max_size=LARGEST_BODY)
+        app.router.add_post(CONVERT_PATH, self._convert)
         app.router.add_post("/{path:.*}", self._handle)
         runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=5.0)
         await runner.setup()
@@ -65,6 +81,8 @@ class WebhookServer:
         hook = self._hooks.get(request.path)
         if hook is None:
             return web.Response(status=404, text=f"no webhook at {request.path}\n")
+        if not self._admits:
+            return web.Response(status=503, text="the agent is starting; its caches are not filled yet\n")
         try:
             question = review.read(await request.read())
         except ReviewError as error:
@@ -75,3 +93,15 @@ class WebhookServer:
             log.exception("webhook %s failed on %s/%s", request.path, question.namespace, question.name)
             verdict = Verdict(errors=(f"internal error of webhook {request.path}; see the log of the agent",))
         return web.Response(body=review.answer(question, verdict), content_type="application/json")
+
+    async def _convert(self, request: web.Request) -> web.Response:
+        larger = request.clone(client_max_size=LARGEST_CONVERSION)
+        body = await larger.read()
+        try:
+            if len(body) <= IN_THE_LOOP:
+                found = conversion.answer(body)
+            else:
+                found = await asyncio.to_thread(conversion.answer, body)
+        except ReviewError as error:
+            return web.Response(status=400, text=f"{error}\n")
+        return web.Response(body=found, content_type="application/json")

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.tas.small_topology import HOSTS, pods, room
+from worker_agent.api.topology_encoding import Domain
 from worker_agent.engine.tas import driver, topology_assignment
 from worker_agent.engine.tas.ask import PodSetAsk
 from worker_agent.engine.tas.driver import Situation
-from worker_agent.engine.tas.encoding import Domain
 from worker_agent.engine.tas.flavor_room import FlavorRoom
 from worker_agent.engine.tas.placer import Attempt
 from worker_agent.engine.tas.rules import TopologyRules

@@ -1,4 +1,4 @@
-"""Our definitions say what Kueue's v1beta2 definitions say, except for the deviations named here."""
+"""Both versions of our definitions say what Kueue's definitions say, except for the deviations named here."""
 
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,11 @@ DEVIATIONS = {
 }
 """What differs -> (Kueue's, ours): more workers than 20, and the agent as a way to reach one (DESIGN section 4)."""
 
+OLD_DEVIATIONS = {
+    "MultiKueueConfig spec.clusters maxItems": (20, 64),
+    "Workload status.nominatedClusterNames maxItems": (20, 64),
+}
+
 
 def reference() -> dict[str, dict[str, Any]]:
     if not REFERENCE.is_dir():
@@ -46,8 +51,8 @@ def ours() -> dict[str, dict[str, Any]]:
     return {crd["spec"]["names"]["kind"]: crd for crd in crds.documents() if crd["spec"]["group"] == KUEUE}
 
 
-def version(crd: dict[str, Any]) -> dict[str, Any]:
-    return next(v for v in crd["spec"]["versions"] if v["name"] == "v1beta2")
+def version(crd: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(v for v in crd["spec"]["versions"] if v["name"] == name)
 
 
 def facts(schema: dict[str, Any], path: str = "") -> dict[str, Any]:
@@ -73,26 +78,27 @@ def facts(schema: dict[str, Any], path: str = "") -> dict[str, Any]:
     return said
 
 
-def all_facts(kinds: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def all_facts(kinds: dict[str, dict[str, Any]], name: str) -> dict[str, Any]:
     return {
         f"{kind} {fact}": value
         for kind, crd in kinds.items()
-        for fact, value in facts(version(crd)["schema"]["openAPIV3Schema"]).items()
+        for fact, value in facts(version(crd, name)["schema"]["openAPIV3Schema"]).items()
     }
 
 
-def test_every_field_is_the_same_but_for_the_named_deviations() -> None:
-    theirs, mine = all_facts(reference()), all_facts(ours())
+@pytest.mark.parametrize(("name", "deviations"), [("v1beta1", OLD_DEVIATIONS), ("v1beta2", DEVIATIONS)])
+def test_every_field_is_the_same_but_for_the_named_deviations(name: str, deviations: dict[str, Any]) -> None:
+    theirs, mine = all_facts(reference(), name), all_facts(ours(), name)
     differing = {
         fact: (theirs.get(fact), mine.get(fact))
         for fact in sorted({*theirs, *mine})
         if theirs.get(fact) != mine.get(fact)
     }
-    assert differing == DEVIATIONS
+    assert differing == deviations
 
 
-def presentation(crd: dict[str, Any]) -> dict[str, Any]:
-    spec, served = crd["spec"], version(crd)
+def presentation(crd: dict[str, Any], name: str) -> dict[str, Any]:
+    spec, served = crd["spec"], version(crd, name)
     columns = [
         (column["name"], column["type"], column["jsonPath"], column.get("priority", 0))
         for column in served.get("additionalPrinterColumns") or ()
@@ -104,12 +110,19 @@ def presentation(crd: dict[str, Any]) -> dict[str, Any]:
         "status": "status" in (served.get("subresources") or {}),
         "selectable": served.get("selectableFields") or [],
         "served": (served["served"], served["storage"]),
+        "deprecated": (served.get("deprecated", False), served.get("deprecationWarning", "")),
     }
 
 
-def test_names_columns_and_subresources_are_the_same() -> None:
-    theirs = {kind: presentation(crd) for kind, crd in reference().items()}
-    assert {kind: presentation(crd) for kind, crd in ours().items()} == theirs
+@pytest.mark.parametrize("name", ["v1beta1", "v1beta2"])
+def test_names_columns_and_subresources_are_the_same(name: str) -> None:
+    theirs = {kind: presentation(crd, name) for kind, crd in reference().items()}
+    assert {kind: presentation(crd, name) for kind, crd in ours().items()} == theirs
+
+
+def test_kinds_whose_objects_differ_are_converted_by_the_webhook() -> None:
+    converted = {kind for kind, crd in ours().items() if (crd["spec"].get("conversion") or {}).get("webhook")}
+    assert converted == {"ClusterQueue", "Cohort", "LocalQueue", "MultiKueueCluster", "Workload"}
 
 
 def test_words_are_our_own() -> None:
@@ -120,6 +133,7 @@ def test_words_are_our_own() -> None:
         return said
 
     def everything(kinds: dict[str, dict[str, Any]]) -> set[str]:
-        return {word for crd in kinds.values() for word in words(version(crd)["schema"]["openAPIV3Schema"])}
+        versions = [version for crd in kinds.values() for version in crd["spec"]["versions"]]
+        return {word for version in versions for word in words(version["schema"]["openAPIV3Schema"])}
 
     assert not everything(ours()) & everything(reference())

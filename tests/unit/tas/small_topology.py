@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from worker_agent.api.pod import NodeAffinity
+from worker_agent.api.topology_encoding import Domain
 from worker_agent.api.workload import PodSetTopologyRequest, SliceTopologyConstraint
 from worker_agent.engine.resources import PODS
 from worker_agent.engine.tas import driver
 from worker_agent.engine.tas.ask import PodDemand, PodSetAsk
 from worker_agent.engine.tas.driver import Outcome, Situation
-from worker_agent.engine.tas.encoding import Domain
 from worker_agent.engine.tas.flavor_room import FlavorRoom, NodeFacts
 from worker_agent.engine.tas.placed_pods import PlacedPods
 from worker_agent.engine.tas.placer import Attempt

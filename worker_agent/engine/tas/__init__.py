@@ -9,7 +9,7 @@
   ``node_facts``, ``feasibility`` (taints, selectors, affinity), ``placed_pods`` (what pods use), ``cells`` (what is
   left). They follow events in place; ``known_counts`` does so for the counts of equal requests. ``leaf_report`` is a
   room in the form in which a hub hears of it.
-- ``topology_assignment`` is a place, ``encoding`` its form in the API.
+- ``topology_assignment`` is a place, ``api.topology_encoding`` its form in the API.
 - ``second_pass`` offers workloads again that hold quota and lack a place; ``workload_facts`` reads what a Workload
   says.
 - ``ungating`` and ``node_failures`` decide what happens to pods and to workloads on failed nodes, ``pod_writes`` says

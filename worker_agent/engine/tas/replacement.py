@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from worker_agent.api.topology_encoding import Domain
 from worker_agent.api.workload import PodSetTopologyRequest
 from worker_agent.engine.tas import placer
 from worker_agent.engine.tas.ask import Layer, PodSetAsk, layers, requested_label
-from worker_agent.engine.tas.encoding import Domain
 from worker_agent.engine.tas.flavor_room import FlavorRoom
 from worker_agent.engine.tas.placer import Attempt, Refused
 from worker_agent.engine.tas.topology_assignment import TopologyAssignment

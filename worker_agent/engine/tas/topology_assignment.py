@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from worker_agent.api import topology_encoding
 from worker_agent.api.document import Document
 from worker_agent.api.names import HOSTNAME_LABEL
 from worker_agent.api.topology_assignment import TopologyAssignment as View
-from worker_agent.engine.tas import encoding
-from worker_agent.engine.tas.encoding import Columns, Domain
+from worker_agent.api.topology_encoding import Columns, Domain
 
 
 class _Fields(NamedTuple):
@@ -43,7 +43,7 @@ class TopologyAssignment(_Fields):
             columns: Sequence[Sequence[str]] = (self.leaves,)
         else:
             columns = list(zip(*(domain.values for domain in self.domains), strict=True))
-        slices = encoding.encode(self.levels, Columns(columns, self.counts), by_prefix)
+        slices = topology_encoding.encode(self.levels, Columns(columns, self.counts), by_prefix)
         return {"levels": list(self.levels), "slices": slices}
 
     def touches(self, node: str) -> bool:
@@ -72,7 +72,7 @@ def of_leaves(
     levels: tuple[str, ...], values: Iterable[tuple[str, ...]], leaves: tuple[str, ...], pods: tuple[int, ...]
 ) -> TopologyAssignment:
     """Leaf by leaf: its assigned values, what it is called and how many pods it gets."""
-    found = TopologyAssignment(levels, encoding.made(values, pods))
+    found = TopologyAssignment(levels, topology_encoding.made(values, pods))
     # What the properties of these names would find.
     found.__dict__.update(leaves=leaves, counts=pods)
     return found
@@ -89,7 +89,7 @@ def decode(document: Document | None) -> TopologyAssignment | None:
     """From the API's form; None for None."""
     if not document:
         return None
-    return TopologyAssignment(tuple(document["levels"]), tuple(encoding.decode(document.get("slices") or ())))
+    return TopologyAssignment(tuple(document["levels"]), tuple(topology_encoding.decode(document.get("slices") or ())))
 
 
 def written(view: View | None) -> Document | None:
@@ -104,4 +104,4 @@ def of_view(view: View | None) -> TopologyAssignment | None:
     if view is None:
         return None
     slices = [msgspec.json.decode(part) for part in view.slices]
-    return TopologyAssignment(tuple(view.levels), tuple(encoding.decode(slices)))
+    return TopologyAssignment(tuple(view.levels), tuple(topology_encoding.decode(slices)))

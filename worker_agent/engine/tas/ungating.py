@@ -11,9 +11,9 @@ from itertools import islice
 from worker_agent.api import names
 from worker_agent.api.document import Document, get
 from worker_agent.api.names import HOSTNAME_LABEL
+from worker_agent.api.topology_encoding import Domain
 from worker_agent.engine import workload_status
 from worker_agent.engine.tas import topology_assignment
-from worker_agent.engine.tas.encoding import Domain
 from worker_agent.engine.tas.topology_assignment import TopologyAssignment
 
 _ENDED = ("Succeeded", "Failed")
