@@ -73,6 +73,7 @@ Work = Callable[[], Awaitable[None]]
 """Something that runs until it is cancelled."""
 
 DEFAULT_SYNC_SECONDS = 120.0
+READY_WITHOUT_CACHES_SECONDS = 10.0
 FLUSH_SECONDS = 2.0
 """How long a stopping agent tries to write the last events."""
 
@@ -309,15 +310,18 @@ class Agent:
             raise LeadershipLost("another replica leads now; start this one again")
 
     async def _start(self) -> None:
-        timeout = self.configuration.settings.controller.cache_sync_timeout
-        seconds = timeout / 1e9 if timeout else DEFAULT_SYNC_SECONDS
-        await intake.synced(self._informers.values(), seconds)
-        served = [source for source in self._devices if await kinds_served.is_served_now(self.client, source.resource)]
-        await intake.synced(served, seconds)
-        log.info("all caches are in")
-        self.missing = "webhooks"
+        self.missing = "conversion webhook"
         if self.webhooks is not None:
-            await self.webhooks.start()
+            await self.webhooks.serve()
+        self.missing = "caches"
+        in_service = asyncio.create_task(self._in_service_without_caches())
+        try:
+            await self._caches_filled()
+        finally:
+            await _cancelled([in_service])
+        log.info("all caches are in")
+        if self.webhooks is not None:
+            await self.webhooks.admit()
         self.missing = ""
         self.ready.set()
         election = self.configuration.settings.leader_election
@@ -337,6 +341,24 @@ class Agent:
             ),
         )
         await lease.run(self._promoted)
+
+    async def _caches_filled(self) -> None:
+        timeout = self.configuration.settings.controller.cache_sync_timeout
+        seconds = timeout / 1e9 if timeout else DEFAULT_SYNC_SECONDS
+        await intake.synced(self._informers.values(), seconds)
+        served = [source for source in self._devices if await kinds_served.is_served_now(self.client, source.resource)]
+        await intake.synced(served, seconds)
+
+    async def _in_service_without_caches(self) -> None:
+        """Count as ready before the caches are in where that takes long: they may be waiting for ourselves.
+
+        A Service leads to ready replicas only, and the API server asks through it for the conversion of objects that
+        it holds in an older version. Admission is refused until the caches are in, as it is without any replica.
+        """
+        await self.clock.sleep(READY_WITHOUT_CACHES_SECONDS)
+        if self.webhooks is not None:
+            log.info("the caches are not in yet; counted as ready, in case they wait for this agent's conversion")
+            self.missing = ""
 
     async def _promoted(self) -> None:
         self.metrics.role = LEADER

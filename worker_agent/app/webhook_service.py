@@ -15,7 +15,7 @@ from worker_agent.app.configuration import Configuration
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.errors import AlreadyExists, ApiError, ServerError
-from worker_agent.webhooks import configurations
+from worker_agent.webhooks import configurations, definitions
 from worker_agent.webhooks.certificate_store import CertificateStore
 from worker_agent.webhooks.certificates import Bundle
 from worker_agent.webhooks.configurations import Configurations, Endpoint
@@ -37,7 +37,11 @@ NEEDS = (need.of(NAMESPACES, "create", outside=True),)
 
 
 class WebhookService:
-    """``start`` returns when requests are answered and the API server knows where; ``run`` keeps it so."""
+    """``serve`` returns when objects are converted, ``admit`` when admission is answered too; ``run`` keeps it so.
+
+    Converting comes before the caches are filled: an API server that holds objects in an older version asks for it to
+    answer the very first list.
+    """
 
     def __init__(self, configuration: Configuration, client: Client, clock: Clock, table: HookTable) -> None:
         settings = configuration.settings
@@ -49,6 +53,7 @@ class WebhookService:
         context = tls.server_context(settings.tls)
         self._server = WebhookServer(table.hooks, settings.webhook.host, settings.webhook.port, context)
         self._bundle: Bundle | None = None
+        self._admits = False
         management = settings.internal_cert_management
         self._store = CertificateStore(client, clock, settings.namespace, management.webhook_secret_name, self._hosts())
 
@@ -71,7 +76,7 @@ class WebhookService:
     def _configurations(self) -> Configurations:
         return Configurations(self._table.served, self._endpoint(), self._job_namespaces)
 
-    async def start(self) -> None:
+    async def serve(self) -> None:
         """An API server that is away is waited for. Raises ApiError, OSError (port in use, unreadable files)."""
         if not self._settings.internal_cert_management.enable:
             folder = Path(self._settings.webhook.cert_dir or DEFAULT_CERT_DIR)
@@ -83,7 +88,14 @@ class WebhookService:
         self._bundle = await self._patiently(self._store.ensure)
         await asyncio.to_thread(self._server.use, self._bundle)
         await self._server.start()
-        await self._patiently(partial(self._publish, self._bundle))
+        await self._patiently(partial(self._convert_here, self._bundle))
+
+    async def admit(self) -> None:
+        """Raises ApiError."""
+        self._server.admit()
+        self._admits = True
+        if self._bundle is not None:
+            await self._patiently(partial(self._publish, self._bundle))
 
     async def run(self) -> None:
         """Renew certificates, and put the CA into configurations that appear later or were replaced."""
@@ -96,7 +108,9 @@ class WebhookService:
                 if newest != self._bundle:
                     self._bundle = newest
                     await asyncio.to_thread(self._server.use, newest)
-                await self._publish(newest)
+                await self._convert_here(newest)
+                if self._admits:
+                    await self._publish(newest)
             except (ApiError, ConnectionError) as error:
                 log.warning("webhook certificates could not be checked: %s", error)
 
@@ -113,6 +127,9 @@ class WebhookService:
 
     async def stop(self) -> None:
         await self._server.stop()
+
+    async def _convert_here(self, bundle: Bundle) -> None:
+        await definitions.convert_here(self._client, self._endpoint(), bundle.ca_certificate)
 
     async def _publish(self, bundle: Bundle) -> None:
         write: Callable[[Client, Configurations, bytes], Awaitable[None]] = (

@@ -25,7 +25,8 @@ async def test_webhooks_wait_for_the_server(failure):
     settings = AgentSettings.model_validate({"webhook": {"host": "127.0.0.1", "port": 0, "url": "https://127.0.0.1:0"}})
     transport = ScriptedTransport(failure, served)
     service = WebhookService(configuration.resolve(settings), Client(transport, clock()), clock(), HookTable({}, ()))
-    await service.start()
+    await service.serve()
+    await service.admit()
     assert service.port
     await service.stop()
 
