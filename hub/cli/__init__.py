@@ -12,6 +12,7 @@ from hub.cli import (
     enroll_commands,
     explain_commands,
     follow_commands,
+    kueue,
     local_commands,
     run_command,
 )
@@ -26,6 +27,7 @@ app = typer.Typer(
 )
 app.command("run")(run_command.run)
 app.add_typer(cluster_commands.app, name="cluster")
+app.add_typer(kueue.app, name="kueue")
 app.command("explain")(explain_commands.explain)
 app.command("what-if")(explain_commands.what_if)
 app.command("logs")(follow_commands.logs)

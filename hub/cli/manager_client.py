@@ -10,19 +10,43 @@ from hub.cli import output
 
 if TYPE_CHECKING:
     from worker_agent.kube.client import Client
+    from worker_agent.kube.transport import Transport
 
 
 def run(work: Callable[["Client"], Awaitable[None]], kubeconfig: Path | None, context: str) -> None:
     """Does ``work`` with a client. A server that refuses or is away ends the command with a line and exit code 1;
     whoever reads what we print and has seen enough ends it in silence."""
     from worker_agent.cli import process  # noqa: PLC0415 - imports that take long wait until they are needed
-    from worker_agent.kube.errors import ApiError  # noqa: PLC0415
     from worker_agent.kube.kubeconfig import KubeconfigError  # noqa: PLC0415
 
     try:
-        process.with_client(work, kubeconfig, context, "fedhub-cli")
+        _ended(lambda: process.with_client(work, kubeconfig, context, "fedhub-cli"))
     except KubeconfigError as error:
         output.fail(error, 2)
+
+
+def run_on(transport: "Transport", work: Callable[["Client"], Awaitable[None]], user_agent: str) -> None:
+    """The same with a connection of the caller's, which is closed."""
+    import asyncio  # noqa: PLC0415
+
+    from worker_agent.kube.client import Client  # noqa: PLC0415
+    from worker_agent.kube.clock import SystemClock  # noqa: PLC0415
+
+    async def with_open_client() -> None:
+        client = Client(transport, SystemClock(), user_agent=user_agent)
+        try:
+            await work(client)
+        finally:
+            await client.close()
+
+    _ended(lambda: asyncio.run(with_open_client()))
+
+
+def _ended(command: Callable[[], None]) -> None:
+    from worker_agent.kube.errors import ApiError  # noqa: PLC0415
+
+    try:
+        command()
     except ApiError as error:
         output.fail(error.message)
     except BrokenPipeError:

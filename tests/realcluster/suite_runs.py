@@ -20,7 +20,12 @@ ROOT = Path(__file__).parents[2]
 PATIENCE = "600"
 """Seconds for one test: real control planes start within it."""
 
-SHARING = (("integration/local",), ("integration/federation",), ("integration/agent", "integration/tunnel"))
+SHARING = (
+    ("integration/local",),
+    ("integration/kueue",),
+    ("integration/federation",),
+    ("integration/agent", "integration/tunnel"),
+)
 """Suites of one run, longest first."""
 
 GARBAGE = {"GOGC": "400"}

@@ -6,7 +6,7 @@ from tests.cluster_choice import SORTS
 from tests.realcluster import table
 from tests.realcluster.suite_runs import FLAKY, SuiteRuns
 
-SUITES = ("integration/agent", "integration/federation", "integration/tunnel", "integration/local")
+SUITES = ("integration/agent", "integration/federation", "integration/tunnel", "integration/local", "integration/kueue")
 
 
 @pytest.mark.timeout(3600)

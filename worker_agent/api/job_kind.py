@@ -71,6 +71,8 @@ class JobKind:
     failure_condition: ClassVar[str] = "Failed"
     rank_label: ClassVar[str] = ""
     """Label of a pod's index within its pod set; ranks of topology-aware placement follow it."""
+    pod_name_label: ClassVar[str] = ""
+    """Label that bears the job's name on its pods; empty where there is none."""
     template_labels: ClassVar[tuple[str, ...]] = ()
     """Labels that the kind's own controller puts on the template: kept by a restore."""
     private_template_labels: ClassVar[tuple[str, ...]] = ()
@@ -148,6 +150,10 @@ class JobKind:
             return None
         named = (value_at(job, path, "") for path in self.priority_class_paths)
         return next((str(name) for name in named if name), "")
+
+    def pod_labels(self, job: Document) -> dict[str, str]:
+        """Labels that its pods bear and no others; empty where that is not known."""
+        return {self.pod_name_label: job["metadata"]["name"]} if self.pod_name_label else {}
 
     # Suspension
 

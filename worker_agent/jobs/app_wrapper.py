@@ -32,6 +32,7 @@ class _PodSet:
 class AppWrapper(JobKind):
     framework = "workload.codeflare.dev/appwrapper"
     resource = APP_WRAPPERS
+    pod_name_label = "workload.codeflare.dev/appwrapper"
     native_manager = "workload.codeflare.dev/appwrapper-controller"
     update_repeats_create = False
     pod_counts = ("conditions", "phase", "componentStatus")

@@ -37,6 +37,7 @@ NEEDS = (need.of(JOBS, "patch", subresource="status"),)
 class BatchJob(JobKind):
     framework = "batch/job"
     resource = JOBS
+    pod_name_label = "batch.kubernetes.io/job-name"
     native_manager = names.JOB_CONTROLLER
     managed_by_optional = True
     rank_label = "batch.kubernetes.io/job-completion-index"

@@ -10,6 +10,7 @@ from worker_agent.jobs.replicated_jobs import ReplicatedJobsKind
 class JobSet(ReplicatedJobsKind):
     framework = "jobset.x-k8s.io/jobset"
     resource = JOB_SETS
+    pod_name_label = "jobset.sigs.k8s.io/jobset-name"
     native_manager = "jobset.sigs.k8s.io/jobset-controller"
     success_condition = "Completed"
     pod_counts = ("replicatedJobsStatus",)

@@ -24,6 +24,7 @@ LEADER_NAME_ANNOTATION: Final = f"{KEY_PREFIX}/leader-name"
 class LeaderWorkerSet(ServingKind):
     framework = "leaderworkerset.x-k8s.io/leaderworkerset"
     resource = LEADER_WORKER_SETS
+    pod_name_label = "leaderworkerset.sigs.k8s.io/name"
     parent = "leaderworkerset.x-k8s.io/leaderworkerset"
     topology_groups = True
     points_at_workload = False

@@ -41,6 +41,7 @@ NEEDS = (need.of(JOBS, "delete"),)
 class MiniCluster(JobKind):
     framework = "flux-framework.org/minicluster"
     resource = MINI_CLUSTERS
+    pod_name_label = "batch.kubernetes.io/job-name"
     companion_resources = (JOBS, PODS)
     managed_by_path = ""
     held_elsewhere = True

@@ -51,6 +51,11 @@ class Pod(JobKind):
         request = topology_request.derive(job, PodIndex(self.rank_label), policy)
         return [JobPodSet(names.DEFAULT_POD_SET_NAME, 1, {"spec": job.get("spec") or {}}, None, request)]
 
+    def pod_labels(self, job: Document) -> dict[str, str]:
+        """Those of its whole group."""
+        group = pod_facts.label(job, names.POD_GROUP_NAME_LABEL)
+        return {names.POD_GROUP_NAME_LABEL: group} if group else {}
+
     def skips(self, job: Document, policy: JobPolicy) -> bool:
         """Pods that nobody marked; without the integration of its own also those without a queued parent."""
         if pod_facts.label(job, names.MANAGED_LABEL) != "true":

@@ -45,6 +45,11 @@ class RayKind(JobKind):
         field = f"{self.shown_cluster}{shown}.template.metadata.annotations"
         return TemplateAt(name, (*self.cluster_path, *group, "template"), count, annotations_field=field)
 
+    def pod_labels(self, job: Document) -> dict[str, str]:
+        """Those of its cluster, once there is one."""
+        name = get(job, self.made_cluster, "") if self.made_cluster else job["metadata"]["name"]
+        return {"ray.io/cluster": name} if name else {}
+
     def companions(self, job: Document) -> Sequence[Companion]:
         """The cluster that Ray's autoscaler changes, where its sizes are not told by the job itself."""
         name = get(job, self.made_cluster, "") if self.made_cluster and _is_autoscaled(job, self.cluster_path) else ""

@@ -16,12 +16,18 @@ class ReplicaRolesJob(JobKind):
     success_condition = "Succeeded"
     rank_label = "training.kubeflow.org/replica-index"
     pod_counts = ("replicaStatuses",)
+    pod_name_label = "training.kubeflow.org/job-name"
     update_repeats_create = False
 
     replica_specs: ClassVar[str]
     """The field of the spec that holds the roles."""
     roles: ClassVar[tuple[str, ...]]
     """The roles in the order of their pod sets."""
+
+    def pod_labels(self, job: Document) -> dict[str, str]:
+        """Jobs of two kinds may have one name: the operator is named besides."""
+        operator = "mpi-operator" if self.resource.version == "v2beta1" else f"{self.resource.kind.lower()}-controller"
+        return {**super().pod_labels(job), "training.kubeflow.org/operator-name": operator}
 
     def role_path(self, role: str) -> Path:
         return ("spec", self.replica_specs, role)

@@ -29,6 +29,10 @@ class ServingKind(JobKind):
         """Never: marking is repeated on every write, for whatever the user has changed."""
         return False
 
+    def pod_labels(self, job: Document) -> dict[str, str]:
+        """Its own selector, where the kind has one."""
+        return get(job, "spec.selector.matchLabels", {}) or super().pod_labels(job)
+
     def is_running(self, job: Document) -> bool:
         """Whether any of its pods is ready, so that some of its fields cannot change any more."""
         return bool(get(job, "status.readyReplicas", 0) > 0)

@@ -23,6 +23,7 @@ ALIVE: Final = ("RUNNING", "COMPLETED")
 class SparkApplication(JobKind):
     framework = "sparkoperator.k8s.io/sparkapplication"
     resource = SPARK_APPLICATIONS
+    pod_name_label = "sparkoperator.k8s.io/app-name"
     managed_by_path = ""
     prebuilt_allowed = False
     unreadable_templates_checked = 0

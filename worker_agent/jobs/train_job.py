@@ -21,6 +21,7 @@ _RUNTIMES: Final = {each.kind: each for each in (CLUSTER_TRAINING_RUNTIMES, TRAI
 class TrainJob(ReplicatedJobsKind):
     framework = "trainer.kubeflow.org/trainjob"
     resource = TRAIN_JOBS
+    pod_name_label = "jobset.sigs.k8s.io/jobset-name"
     companion_resources = (CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES)
     native_manager = "trainer.kubeflow.org/trainjob-controller"
     topology_hint = (

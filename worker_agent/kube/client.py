@@ -54,17 +54,23 @@ class Client:
         return await self._repeat("get", target, verbs.get(target))
 
     async def list(
-        self, resource: ResourceType, namespace: str = "", *, label_selector: str = "", field_selector: str = ""
+        self,
+        resource: ResourceType,
+        namespace: str = "",
+        *,
+        label_selector: str = "",
+        field_selector: str = "",
+        page_size: int = verbs.PAGE_SIZE,
     ) -> ListPage:
-        """The whole collection, walked in pages of 500 that show one moment of the server."""
+        """The whole collection, walked in pages that show one moment of the server; size 0 takes it in one."""
         selection = Selection(label_selector, field_selector)
         target = Target(resource, namespace)
         for _ in range(LISTS_STARTED_ANEW):
             try:
-                return await self._list_once(target, selection)
+                return await self._list_once(target, selection, page_size)
             except errors.Gone:
                 continue  # the token of a page expired while we walked
-        return await self._list_once(target, selection)
+        return await self._list_once(target, selection, page_size)
 
     async def create(
         self,
@@ -181,11 +187,11 @@ class Client:
     async def close(self) -> None:
         await self.transport.close()
 
-    async def _list_once(self, target: Target, selection: Selection) -> ListPage:
+    async def _list_once(self, target: Target, selection: Selection, page_size: int) -> ListPage:
         whole = ListPage()
         token = ""
         while True:
-            body = await self._repeat("list", target, verbs.list_page(target, selection, token))
+            body = await self._repeat("list", target, verbs.list_page(target, selection, token, page_size))
             page, token = verbs.read_page(body, target.resource)
             whole.items += page.items
             whole.resource_version = whole.resource_version or page.resource_version

@@ -47,8 +47,20 @@ class ClusterConfig:
     proxy_url: str = field(default="", repr=False)  # may hold a password
 
 
-def load(source: str | Path | bytes, context: str = "") -> ClusterConfig:
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which entries of a kubeconfig: a context (empty: the current one), or another cluster or user than it names."""
+
+    context: str = ""
+    cluster: str = ""
+    user: str = ""
+    credential: bool = True
+    """False where the caller brings its own: what the user entry says of logging in is not read then."""
+
+
+def load(source: str | Path | bytes, context: str | Choice = "") -> ClusterConfig:
     """The cluster of ``context`` (default: current-context) in a kubeconfig given as a path or as its content."""
+    context = Choice(context) if isinstance(context, str) else context
     if isinstance(source, bytes):
         return _Reader("kubeconfig", None).cluster_config(source, context)
     path = Path(source).expanduser()
@@ -88,11 +100,12 @@ class _Reader:
         self._name = name
         self._folder = folder
 
-    def cluster_config(self, content: bytes, context: str) -> ClusterConfig:
+    def cluster_config(self, content: bytes, choice: Choice) -> ClusterConfig:
         document = self._parse(content)
-        name, where, chosen = self._choose_context(document, context)
-        cluster_at, cluster = self._entry(document, "clusters", "cluster", self._named(chosen, "cluster", where))
-        user_name = self._text(chosen, "user", where)
+        name, where, chosen = self._choose_context(document, choice.context)
+        cluster_name = choice.cluster or self._named(chosen, "cluster", where)
+        cluster_at, cluster = self._entry(document, "clusters", "cluster", cluster_name)
+        user_name = (choice.user or self._text(chosen, "user", where)) if choice.credential else ""
         user_at, user = self._entry(document, "users", "user", user_name) if user_name else ("users", {})
         certificate = self._material(user, "client-certificate", user_at)
         key = self._material(user, "client-key", user_at)

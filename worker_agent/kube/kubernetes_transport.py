@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 import aiohttp
+from multidict import CIMultiDict
 from yarl import URL
 
 from worker_agent.kube import official_client, proxies
@@ -47,7 +48,7 @@ class _KubernetesTransport:
 
     async def request(self, request: Request) -> Response:
         session = self._open_session()
-        headers = dict(request.headers)
+        headers = CIMultiDict(request.headers)
         token = self._current_token()
         if token:
             headers["authorization"] = f"Bearer {token}"

@@ -1,7 +1,7 @@
 """Requests as the API server wants them, and its lists as they come back: pure functions, nothing is sent here."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import msgspec
@@ -66,8 +66,9 @@ def get(target: Target) -> Request:
     return Request("GET", target.path)
 
 
-def list_page(target: Target, selection: Selection, continue_token: str = "") -> Request:
-    page = pairs(limit=str(PAGE_SIZE), **{"continue": continue_token})
+def list_page(target: Target, selection: Selection, continue_token: str = "", size: int = PAGE_SIZE) -> Request:
+    """One page of at most ``size`` objects; 0 asks for all at once."""
+    page = pairs(limit=str(size) if size else "", **{"continue": continue_token})
     return Request("GET", target.path, selection.query() + page)
 
 
@@ -107,6 +108,11 @@ def delete(target: Target, preconditions: Preconditions, propagation: str, grace
     if grace_seconds is not None:
         options["gracePeriodSeconds"] = grace_seconds
     return _write("DELETE", target, JSON, options, ())
+
+
+def dry_run(request: Request) -> Request:
+    """The same write, checked by the server and its webhooks as any other, and then not kept."""
+    return replace(request, query=(*request.query, ("dryRun", "All")))
 
 
 def _write(method: str, target: Target, content_type: str, body: object, query: tuple[tuple[str, str], ...]) -> Request:

@@ -1,0 +1,1 @@
+"""``fedhub kueue`` against an API server of the sort that ``--cluster`` names."""
