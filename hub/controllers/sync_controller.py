@@ -6,6 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
+import msgspec
+
 from hub.clusters.remote_clients import RemoteClients
 from hub.clusters.worker_connection import WorkerConnection
 from hub.controllers.federation_objects import FederationObjects, document_of
@@ -189,15 +191,20 @@ class SyncController:
         return requeue
 
     async def _read_job(self, group: RemoteGroup, cluster: str) -> None:
-        """Ask the worker for the job as it is now; its watch will tell the same a little later."""
+        """Ask the worker for the job as it is now; its watch will tell the same a little later.
+
+        One that is not known there bears the name of the manager's, if it is there at all.
+        """
         link, kind = self._clients.link(cluster), group.owner.kind
         if link is None or kind is None:
             return
-        job = group.connected[cluster].job
+        job = group.connected[cluster].job or group.job
         for member in kind.members(job) if job is not None else ():
             key = remote_objects.key_of(member)
             with contextlib.suppress(NotFound):
-                link.known.note(kind.resource, await link.client.get(kind.resource, key.name, key.namespace))
+                raw = await link.client.get(kind.resource, key.name, key.namespace)
+                if remote_objects.is_ours(msgspec.json.decode(raw), self._policy.origin):
+                    link.known.note(kind.resource, raw)
 
     async def _with_mark(self, group: RemoteGroup) -> RemoteGroup:
         """Whether a job without managedBy is so because the API server has no such field; decided once for each job."""

@@ -56,7 +56,7 @@ def decide(group: RemoteGroup, now: datetime) -> list[HubIntent]:
 
 
 def unseen_end(group: RemoteGroup) -> str:
-    """The cluster whose copy is finished while the job there, as far as it is known, is not; empty for none.
+    """The cluster whose copy is finished while the job there, as far as it is known, is not or is gone; empty for none.
 
     Copies and jobs are followed by different streams. Who mirrors the end before having seen the job's own end takes
     the job's last status to nobody, and then deletes the job: it has to be read first.
@@ -65,9 +65,11 @@ def unseen_end(group: RemoteGroup) -> str:
     found = earlier_runs.first_finished(group)
     if kind is None or found is None or group.local.is_true(names.FINISHED):
         return ""
-    cluster, _ = found
+    cluster, copy = found
     job = group.connected[cluster].job
-    if job is None or not remote_objects.is_ours(job, group.policy.origin) or kind.finished(job) is not None:
+    if job is None:
+        return cluster if sync_job.end_is_lost(group, cluster, copy) else ""
+    if not remote_objects.is_ours(job, group.policy.origin) or kind.finished(job) is not None:
         return ""
     return cluster
 
@@ -180,6 +182,8 @@ class _Pass:
         self.intents += sync.intents
         if sync.refused:
             return True
+        if sync_job.end_is_lost(self.group, cluster, copy):
+            self.intents += sync_job.end_of(self.group, copy, self.now)
         self.intents.append(
             ApplyStatus(
                 resource=WORKLOADS,

@@ -1,5 +1,6 @@
 """The job on the worker that runs it: create it, keep its spec in step, bring its status home (spec 10.2 to 10.4)."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -9,7 +10,7 @@ from hub.engine.intents import HubIntent
 from hub.engine.remote_group import RemoteGroup, Sight
 from worker_agent.api import names
 from worker_agent.api.document import Document
-from worker_agent.api.job_kind import JobKind
+from worker_agent.api.job_kind import Finish, JobKind
 from worker_agent.api.meta import Key
 from worker_agent.api.pod_set_info import PodSetInfo
 from worker_agent.engine import fencing as worker_fencing
@@ -82,6 +83,42 @@ def lags(group: RemoteGroup, cluster: str, copy: Sight, now: datetime) -> bool:
         return False
     since = copy.since(names.FINISHED)
     return kind.finished(job) is None and (since is None or now - since < LONGEST_LAG)
+
+
+def end_is_lost(group: RemoteGroup, cluster: str, copy: Sight) -> bool:
+    """The copy says that its job has ended, the job there is gone, and the manager's own was never told.
+
+    It was removed in the moment of its end (by its user, its time to live, an earlier pass that was cut off).
+    """
+    kind, local, finished = group.owner.kind, group.job, copy.condition(names.FINISHED)
+    if finished is None or finished.reason not in (names.SUCCEEDED, names.FAILED):
+        return False
+    if kind is None or not kind.tells_its_end or local is None or group.connected[cluster].job is not None:
+        return False
+    return kind.finished(local) is None
+
+
+def end_of(group: RemoteGroup, copy: Sight, now: datetime) -> Iterator[HubIntent]:
+    """The end that only the copy tells of, written on the manager's job: work that is done is not run again.
+
+    Kueue finishes the Workload alone, and the job seems to run for ever.
+    """
+    kind, finished = group.owner.kind, copy.condition(names.FINISHED)
+    assert kind is not None
+    assert group.job is not None
+    assert finished is not None
+    end = Finish(finished.reason == names.SUCCEEDED, finished.message)
+    for member in kind.members(group.job):
+        ended = kind.of_member.ended(member, end, now)
+        if kind.of_member.finished(member) is None and kind.of_member.finished(ended) is not None:
+            yield PatchObject(
+                resource=kind.resource,
+                before=member,
+                after=kind.of_member.without_interim(ended) if group.unmarked else ended,
+                field_manager=MULTIKUEUE_MANAGER,
+                subresource="status",
+                strict=False,
+            )
 
 
 def _created(group: RemoteGroup, cluster: str, local: Document) -> CreateObject:

@@ -35,6 +35,13 @@ def test_a_forked_history_ends_as_one_of_its_own_process():
     assert (forked_one.violations, forked_one.counts["jobs"]) == (alone.violations, alone.counts["jobs"])
 
 
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("seed", [110158])
+def test_large_histories_that_once_broke_a_promise_keep_it(seed: int):
+    (outcome,) = forked.outcomes([seed], size=Size.LARGE)
+    assert not outcome.violations, str(outcome)
+
+
 def test_most_histories_hold_several_jobs_a_fault_and_a_restart():
     scripts = [script.write(seed) for seed in range(200)]
     acts = [[step.act for step in each.steps] for each in scripts]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import ClassVar
 
-from worker_agent.api import names, pod_set_info, topology_request, workload_name
+from worker_agent.api import names, pod_set_info, timestamps, topology_request, workload_name
 from worker_agent.api.companions import Companion
 from worker_agent.api.document import Document, at, put
 from worker_agent.api.document import get as value_at
@@ -361,6 +361,25 @@ class JobKind:
     def idle_status(self, job: Document) -> Document:
         """The job's status without pods: what is left to say once the cluster that ran it is lost."""
         return {name: value for name, value in (job.get("status") or {}).items() if name not in self.pod_counts}
+
+    def ended(self, job: Document, end: Finish, now: datetime) -> Document:
+        """The job with a status that tells of this end, for one that nobody else tells of it any more.
+
+        A kind whose end does not read as a condition says here how it does; otherwise ``finished`` is not convinced.
+        """
+        return self._with_end(job, self.success_condition if end.success else self.failure_condition, end, now)
+
+    def _with_end(self, job: Document, condition: str, end: Finish, now: datetime) -> Document:
+        status = self.idle_status(job)
+        told = {
+            "type": condition,
+            "status": "True",
+            "reason": names.SUCCEEDED if end.success else names.FAILED,
+            "message": end.message,
+            "lastTransitionTime": timestamps.rfc3339(now),
+        }
+        kept = [each for each in status.get("conditions") or () if each.get("type") != condition]
+        return {**job, "status": {**status, "conditions": [*kept, told]}}
 
     def without_interim(self, job: Document) -> Document:
         """The job without conditions of its status that only precede others: older API servers may not know them."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from worker_agent.api import pod_set_info
@@ -86,6 +87,9 @@ class AppWrapper(JobKind):
         if phase == "Failed" and not is_true(job, "ResourcesDeployed"):
             return Finish(False, "AppWrapper failed")
         return None
+
+    def ended(self, job: Document, end: Finish, now: datetime) -> Document:
+        return {**job, "status": {**self.idle_status(job), "phase": "Succeeded" if end.success else "Failed"}}
 
 
 def _pod_sets(job: Document) -> Iterator[_PodSet]:

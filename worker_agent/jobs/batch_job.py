@@ -9,6 +9,7 @@ from worker_agent.api.document import Document, at, get, put
 from worker_agent.api.job_kind import (
     NO_CAUSE,
     Cause,
+    Finish,
     JobKind,
     StatusBack,
     Stop,
@@ -127,6 +128,18 @@ class BatchJob(JobKind):
         kept = [condition for condition in conditions if condition.get("type") not in INTERIM]
         return job if len(kept) == len(conditions) else put(job, ("status", "conditions"), kept)
 
+    def ended(self, job: Document, end: Finish, now: datetime) -> Document:
+        """An API server takes the end of a Job only with its interim condition, its times, and no pods left."""
+        before = INTERIM[0] if end.success else INTERIM[1]
+        job = super().ended(self._with_end(job, before, end, now), end, now)
+        status = {**job["status"], "uncountedTerminatedPods": {}}
+        started = status.setdefault("startTime", timestamps.rfc3339(now))
+        if end.success:
+            # The clocks of two clusters made these times.
+            status["completionTime"] = max(started, timestamps.rfc3339(now))
+            status |= _all_completed(job)
+        return {**job, "status": status}
+
     def status_back(self, local: Document, remote: Document, now: datetime) -> StatusBack:
         """The copy waits while the local Job is suspended and the remote one runs: a suspended Job reports no pods.
 
@@ -155,6 +168,16 @@ class BatchJob(JobKind):
             "lastTransitionTime": timestamps.rfc3339(now),
         }
         return StatusBack({**(local.get("status") or {}), "conditions": [*kept, mark]}, deferred=True)
+
+
+def _all_completed(job: Document) -> Document:
+    """What the status counts once every completion asked for was reached; a success policy may ask for fewer."""
+    completions: int = get(job, "spec.completions", 0)
+    if completions <= 0 or get(job, "spec.successPolicy"):
+        return {}
+    indexed = get(job, "spec.completionMode") == "Indexed"
+    last = completions - 1
+    return {"succeeded": completions, **({"completedIndexes": f"0-{last}" if last else "0"} if indexed else {})}
 
 
 def _is_starting(job: Document, now: datetime) -> bool:

@@ -104,6 +104,16 @@ class DeclaredKind(JobKind):
                 return Finish(success, sign.message(job))
         return None
 
+    def ended(self, job: Document, end: Finish, now: datetime) -> Document:
+        sign = self.declaration.succeeded if end.success else self.declaration.failed
+        if sign is None:
+            return job
+        if sign.condition:
+            return self._with_end(job, sign.condition, end, now)
+        idle = {**job, "status": self.idle_status(job)}
+        ended: Document = put(idle, tuple(sign.path.split(".")), sign.values[0] if sign.values else True)
+        return ended
+
     def is_active(self, job: Document) -> bool:
         sign = self.declaration.active or self.declaration.ready
         return sign is not None and sign.holds(job)

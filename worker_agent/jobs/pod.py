@@ -83,6 +83,10 @@ class Pod(JobKind):
             return None
         return Finish(get(job, "status.phase") == "Succeeded", get(job, "status.message", ""))
 
+    def ended(self, job: Document, end: Finish, now: datetime) -> Document:
+        phase = "Succeeded" if end.success else "Failed"
+        return {**job, "status": {**self.idle_status(job), "phase": phase, "message": end.message}}
+
     def is_active(self, job: Document) -> bool:
         """Quota is free at once: its pod will not be made again."""
         return False

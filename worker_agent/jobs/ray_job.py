@@ -1,5 +1,6 @@
 """ray.io/v1 RayJob: a cluster made for one job, and the pod that submits it (spec/jobs 9.7)."""
 
+from datetime import datetime
 from typing import Final
 
 from worker_agent.api.document import Document, at, get
@@ -59,6 +60,11 @@ class RayJob(RayKind):
         if status.get("jobDeploymentStatus") not in ("Complete", "Failed"):
             return None
         return Finish(status.get("jobStatus") == "SUCCEEDED", status.get("message", ""))
+
+    def ended(self, job: Document, end: Finish, now: datetime) -> Document:
+        deployment, outcome = ("Complete", "SUCCEEDED") if end.success else ("Failed", "FAILED")
+        told = {"jobDeploymentStatus": deployment, "jobStatus": outcome, "message": end.message}
+        return {**job, "status": {**self.idle_status(job), **told}}
 
 
 def _submitter(job: Document) -> Document:

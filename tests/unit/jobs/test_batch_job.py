@@ -202,3 +202,11 @@ def test_an_end_that_is_about_to_be_told_is_copied_once():
     assert KIND.status_back(local, remote, NOW + timedelta(seconds=11)).status == {"conditions": [met]}
     ended = {"conditions": [met, met | {"type": "Complete"}]}
     assert KIND.status_back(local, job(suspend=False, status=ended), NOW + timedelta(seconds=1)).status == ended
+
+
+def test_the_end_of_an_indexed_job_counts_every_index():
+    spec = {"completionMode": "Indexed", "completions": 3, "parallelism": 3}
+    here = {"metadata": {}, "spec": spec, "status": {"active": 2, "succeeded": 1, "completedIndexes": "0"}}
+    status = KIND.ended(here, Finish(True, ""), NOW)["status"]
+    assert (status["succeeded"], status["completedIndexes"]) == (3, "0-2")
+    assert "active" not in status

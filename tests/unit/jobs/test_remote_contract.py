@@ -5,6 +5,7 @@ import copy
 import pytest
 
 from worker_agent.api import names
+from worker_agent.api.job_kind import Finish
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.jobs import KINDS, pod_group
 
@@ -79,3 +80,17 @@ def test_an_idle_group_holds_no_quota():
     lost = [{**pod, "status": kind.of_member.idle_status(pod)} for pod in kind.members(pod_group.compose(pods))]
     assert kind.is_active(pod_group.compose(pods))
     assert not kind.is_active(pod_group.compose(lost))
+
+
+@pytest.mark.parametrize("success", [True, False])
+def test_an_end_that_only_the_workload_tells_of_reads_as_one(kind, job, success):
+    sample = SAMPLES.get(kind.framework)
+    if sample is None or sample.succeeded is None or not kind.tells_its_end:
+        return
+    running = {**job, "status": sample.running}
+    ended = kind.ended(running, Finish(success, "as the copy says"), NOW)
+    finish = kind.finished(ended)
+    assert finish is not None
+    assert finish.success is success
+    assert not kind.is_active(ended) or kind.framework == "ray.io/rayjob"
+    assert ended["spec"] == job["spec"]
