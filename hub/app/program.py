@@ -9,6 +9,7 @@ from hub.settings import HubSettings
 from worker_agent.app import program, visibility_service
 from worker_agent.app.agent import Agent, Surroundings
 from worker_agent.cli import process
+from worker_agent.cli.program_log import LogOptions
 from worker_agent.kube.clock import Clock, SystemClock
 from worker_agent.kube.transport import Transport
 
@@ -23,6 +24,6 @@ async def run_hub(settings: HubSettings, transport: Transport, stop: asyncio.Eve
     await program.serve(agent, stop)
 
 
-def main(settings: HubSettings, kubeconfig: Path | None, context: str) -> int:
+def main(settings: HubSettings, kubeconfig: Path | None, context: str, log: LogOptions) -> int:
     """Run until SIGTERM or SIGINT; returns the exit code."""
-    return process.main(lambda transport, stop: run_hub(settings, transport, stop), kubeconfig, context)
+    return process.main(lambda transport, stop: run_hub(settings, transport, stop), kubeconfig, context, log)

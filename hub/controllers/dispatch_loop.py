@@ -20,6 +20,7 @@ from hub.engine.dispatch import Decision, Round
 from hub.engine.evaluation import Evaluation, Outlook, Request
 from hub.evaluation.evaluator import Evaluator
 from hub.metrics import HubMetrics
+from worker_agent import log_context
 from worker_agent.api import names
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
@@ -194,6 +195,7 @@ class DispatchLoop:
 
     def _turn(self, key: Key) -> Turn | None:
         """The workload's turn, if it wants one; what is remembered of others goes."""
+        log_context.about(key)
         turn = self._turns.make(key)
         case = self._cases.get(key)
         if turn is None:
@@ -318,6 +320,7 @@ class DispatchLoop:
         return set(gone | new)
 
     async def _write(self, turn: Turn, decision: Decision) -> None:
+        log_context.about(turn.key)
         case = self._cases.get(turn.key)
         if case is None:
             return

@@ -20,6 +20,7 @@ from hub.engine.intents import (
     Revisit,
 )
 from hub.metrics import HubMetrics
+from worker_agent import log_context
 from worker_agent.api.meta import Key
 from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.write_turns import Ref
@@ -90,7 +91,8 @@ class HubApplier:
             return None
         if not place:
             return await self._manager.apply([intent for intent in intents if self._is_news(intent)])
-        await self._remote(place, intents)
+        with log_context.at_cluster(place):
+            await self._remote(place, intents)
         return None
 
     async def _own(self, intent: HubIntent) -> None:

@@ -18,6 +18,7 @@ from hub.engine.group_loading import Federation
 from hub.engine.intents import ForgetDeleted
 from hub.engine.remote_group import CAPACITY_AWARE, RemoteGroup, SyncPolicy
 from hub.engine.sync_owner import KindTable
+from worker_agent import log_context
 from worker_agent.api import names, need
 from worker_agent.api.admission_check import AdmissionCheck
 from worker_agent.api.document import Document
@@ -161,6 +162,7 @@ class SyncController:
             self.controller.enqueue(key)
 
     async def _reconcile(self, key: Key) -> float | None:
+        log_context.about(key)
         group = group_loading.load(key, self.federation(), self._policy, self._deleted.get(key))
         if group is None:
             return None

@@ -126,6 +126,7 @@ def _controller(name: str, module: str, cluster: Cluster, where: Layout, more: M
     settings |= more
     _write(path, yaml.safe_dump(settings, sort_keys=False).encode())
     argv = ["-m", module, "run", "--config", str(path), "--kubeconfig", str(where.cluster_kubeconfig(cluster.name))]
+    argv += ["--zap-encoder", "console"]
 
     async def ready() -> bool:
         return await answers(health, "/readyz")

@@ -1,11 +1,14 @@
 """The agent as a program: ``run_agent`` from settings and a connection until it is told to stop."""
 
 import asyncio
+import contextlib
 import os
+import signal
 import socket
 from typing import IO
 
-from worker_agent.app import configuration, hub_tunnel, memory, visibility_service
+from worker_agent import log_context
+from worker_agent.app import configuration, hub_tunnel, memory, queue_dump, visibility_service
 from worker_agent.app.agent import Agent, Surroundings
 from worker_agent.app.health import HealthServer
 from worker_agent.app.metrics_server import MetricsServer, WriteCounts
@@ -41,7 +44,10 @@ async def run_agent(
 
 
 async def serve(agent: Agent, stop: asyncio.Event) -> None:
-    """Run an agent with its probes; the hub serves its own agent the same way."""
+    """Run an agent with its probes; the hub serves its own agent the same way. SIGUSR2 writes its queues to the log."""
+    log_context.ROLE.set(lambda: agent.metrics.role)
+    with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # not in the main thread
+        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, lambda: queue_dump.write(agent.engine.view))
     health = agent.configuration.settings.health
     probes = HealthServer(
         health.health_probe_bind_address,

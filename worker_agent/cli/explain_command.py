@@ -13,7 +13,8 @@ from worker_agent.api import names
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
 from worker_agent.cli import structured
-from worker_agent.cli.run_command import Config, Context, FeatureGates
+from worker_agent.cli.program_options import Config, FeatureGates
+from worker_agent.cli.run_command import Context
 from worker_agent.cli.structured import Output
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ import msgspec
 import typer
 
 from worker_agent.cli import structured
-from worker_agent.cli.run_command import Config, Context, FeatureGates, Kubeconfig
+from worker_agent.cli.program_options import Config, FeatureGates
+from worker_agent.cli.run_command import Context, Kubeconfig
 from worker_agent.cli.structured import Output
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from worker_agent.app.configuration import ConfigurationError
+from worker_agent.cli.program_log import LogOptionError, LogOptions, ProgramLog
 from worker_agent.engine.feature_gates import FeatureGateError
 from worker_agent.kube import kubeconfig, kubernetes_transport
 from worker_agent.kube.client import Client
@@ -20,15 +21,18 @@ from worker_agent.kube.transport import Transport
 Run = Callable[[Transport, asyncio.Event], Awaitable[None]]
 """The program: works until the event is set, then stops in good order."""
 
-LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 
-
-def main(run: Run, kubeconfig_path: Path | None, context: str) -> int:
-    """Runs the program until SIGTERM or SIGINT; returns its exit code.
+def main(run: Run, kubeconfig_path: Path | None, context: str, options: LogOptions) -> int:
+    """Runs the program until SIGTERM or SIGINT; returns its exit code. SIGUSR1 changes the level of its log.
 
     0 after a graceful stop, 2 for wrong settings or credentials, 1 for any other failure.
     """
-    logging.basicConfig(level=os.environ.get("FEDHUB_LOG_LEVEL", "INFO"), format=LOG_FORMAT, stream=sys.stderr)
+    try:
+        log = ProgramLog(options)
+    except LogOptionError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    log.start()
     # A long engine cycle holds the interpreter; with the default of 5 ms requests beside it wait six times as long.
     sys.setswitchinterval(0.0005)
     try:
@@ -36,7 +40,7 @@ def main(run: Run, kubeconfig_path: Path | None, context: str) -> int:
     except KubeconfigError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    return asyncio.run(_until_signalled(run, transport))
+    return asyncio.run(_until_signalled(run, transport, log))
 
 
 def connect(path: Path | None, context: str) -> Transport:
@@ -66,11 +70,12 @@ def with_client(
     asyncio.run(with_open_client())
 
 
-async def _until_signalled(run: Run, transport: Transport) -> int:
+async def _until_signalled(run: Run, transport: Transport, log: ProgramLog) -> int:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
+    loop.add_signal_handler(signal.SIGUSR1, log.toggle)
     try:
         await run(transport, stop)
     except (ConfigurationError, FeatureGateError) as error:

@@ -7,26 +7,40 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
+from worker_agent.cli.program_options import (
+    Config,
+    FeatureGates,
+    LogDevelopment,
+    LogEncoder,
+    LogLevel,
+    LogStacktrace,
+    LogTime,
+)
+
 if TYPE_CHECKING:
     from worker_agent.kube.transport import Transport
 
-Config = Annotated[Path | None, typer.Option(help="Settings file in Kueue's Configuration schema.")]
 Kubeconfig = Annotated[
     Path | None, typer.Option(help="Kubeconfig of the cluster; without it KUBECONFIG, then the pod's own account.")
 ]
 Context = Annotated[str, typer.Option(help="Context of the kubeconfig; empty takes its current one.")]
-FeatureGates = Annotated[str, typer.Option(help="Switches as name=true|false, separated by commas.")]
 Record = Annotated[
     Path | None, typer.Option(help="Write all that reaches the engine to this file, for fedhub-agent replay.")
 ]
 
 
-def run(
+def run(  # noqa: PLR0913 - the program's own options
+    *,
     config: Config = None,
     kubeconfig: Kubeconfig = None,
     context: Context = "",
     feature_gates: FeatureGates = "",
     record: Record = None,
+    zap_log_level: LogLevel = "",
+    zap_encoder: LogEncoder = "",
+    zap_time_encoding: LogTime = "",
+    zap_stacktrace_level: LogStacktrace = "",
+    zap_devel: LogDevelopment = False,
 ) -> None:
     """Run the agent: queues, quota, admission and jobs of one cluster, and the report of its capacity.
 
@@ -34,6 +48,7 @@ def run(
     """
     from worker_agent.app import program  # noqa: PLC0415 - imports that take long wait until they are needed
     from worker_agent.cli import process  # noqa: PLC0415
+    from worker_agent.cli.program_log import LogOptions  # noqa: PLC0415
     from worker_agent.settings import AgentSettings  # noqa: PLC0415
     from worker_agent.settings_source import SettingsError, load  # noqa: PLC0415
 
@@ -47,7 +62,8 @@ def run(
     async def work(transport: "Transport", stop: asyncio.Event) -> None:
         await program.run_agent(settings, transport, stop, record=stream)
 
-    raise typer.Exit(process.main(work, kubeconfig, context))
+    log = LogOptions(zap_log_level, zap_encoder, zap_time_encoding, zap_stacktrace_level, zap_devel)
+    raise typer.Exit(process.main(work, kubeconfig, context, log))
 
 
 def _recording(path: Path) -> IO[bytes]:

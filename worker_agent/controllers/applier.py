@@ -228,6 +228,7 @@ class Applier:
                 raise
             return
         batch.documents[create.resource, create.key] = self._known.note(create.resource, raw)
+        _log(create.resource, create.key, "created")
 
     async def _remove_finalizer(self, batch: _Batch, removal: RemoveFinalizer) -> None:
         ref = (removal.resource, removal.key)
@@ -255,6 +256,7 @@ class Applier:
                 propagation=delete.propagation,
                 grace_seconds=delete.grace_seconds,
             )
+            _log(delete.resource, delete.key, "deleted")
         except NotFound:
             pass
         except Conflict:
@@ -282,6 +284,7 @@ class Applier:
 
     def _record(self, batch: _Batch, event: RecordEvent) -> None:
         document = batch.documents.get((event.resource, event.key)) or {}
+        _log(event.resource, event.key, f"{event.reason}: {event.message}")
         if not self._is_told(document, event):
             return
         uid = event.uid or (document.get("metadata") or {}).get("uid", "")
@@ -289,6 +292,11 @@ class Applier:
             event.resource.api_version, event.resource.kind, event.key.namespace, event.key.name, uid
         )
         self._recorder.record(about, event.type, event.reason, event.message, event.action or event.reason)
+
+
+def _log(resource: ResourceType, key: Key, what: str) -> None:
+    if log.isEnabledFor(logging.INFO):
+        log.info("%s %s %s", resource.kind, key, what)
 
 
 def _version_of(document: Document) -> Document:

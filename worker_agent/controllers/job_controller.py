@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from worker_agent import log_context
 from worker_agent.api import companions, frameworks, need, timestamps
 from worker_agent.api.companions import Companion
 from worker_agent.api.document import Document
@@ -172,6 +173,7 @@ class JobController:
             log.warning("%s %s is not started: %s", self.kind.resource.kind, key, refusal)
         view = replace(self._view(key, lookup), not_to_start=refusal)
         intents = job_lifecycle.decide_to_rest(view, self._world.clock.now())
+        log_context.about(_workload_of(view, intents))
         after = await self._applier.apply(intents)
         self._tell_of_created(job, intents)
         return after
@@ -267,3 +269,12 @@ def priority_classes(known: KnownObjects) -> tuple[dict[str, WorkloadPriorityCla
 
 def by_name(objects: Iterable[Any]) -> dict[str, Any]:
     return {item.metadata.name: item for item in objects}
+
+
+def _workload_of(view: JobView, intents: Iterable[Intent]) -> Key | str:
+    """Its latest one, or the one that is about to be made; empty when there is none."""
+    made = next((i.key for i in intents if isinstance(i, CreateObject) and i.resource is WORKLOADS), None)
+    known = (*view.workloads, *([view.prebuilt] if view.prebuilt is not None else ()))
+    if made is None and known:
+        made = Key(view.key.namespace, known[-1]["metadata"]["name"])
+    return made or ""

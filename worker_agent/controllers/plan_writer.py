@@ -8,6 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from worker_agent import log_context
 from worker_agent.api import need
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
@@ -97,6 +98,7 @@ class PlanWriter:
         return not (self._steps or self._departures or self._refused) and self.controller.idle
 
     async def _write(self, key: Key) -> float | None:
+        log_context.about(key)
         async with self._known.turns.turn([(WORKLOADS, key)]):
             await self._write_in_turn(self._steps.pop(key, None))
             await self._depart(key, self._departures.pop(key, None))

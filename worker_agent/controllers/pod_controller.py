@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from worker_agent import log_context
 from worker_agent.api import names
 from worker_agent.api.document import Document
 from worker_agent.api.job_kind import prebuilt_name
@@ -104,6 +105,7 @@ class PodController:
         return sorted(mine, key=lambda pod: str(pod["metadata"]["name"]))
 
     async def _reconcile(self, group: Group) -> float | None:
+        log_context.about(f"{group.namespace}/{group.name}")
         view = self._view(group)
         intents = job_lifecycle.decide_to_rest(view, self._world.clock.now(), decide=pod_group_lifecycle.decide)
         again = await self._applier.apply(intents)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
+from worker_agent import log_context
 from worker_agent.api import names, need
 from worker_agent.api.cluster_queue import ClusterQueue
 from worker_agent.api.document import Document
@@ -134,6 +135,7 @@ class WorkloadController:
                 self.controller.enqueue(workload.metadata.key, DEVICE_BATCH_SECONDS)
 
     async def _reconcile(self, key: Key) -> float | None:
+        log_context.about(key)
         workload = self._known.document(WORKLOADS, key)
         if workload is None:
             return None
