@@ -47,6 +47,3 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "embedded: needs the embedded server, whatever --cluster says.")
     if sort := config.getoption("--cluster"):
         os.environ[cluster_choice.VARIABLE] = sort
-    if cluster_choice.chosen() != cluster_choice.EMBEDDED:
-        # A real API server keeps its connections to the webhooks of agents that tests kill.
-        config.addinivalue_line("filterwarnings", "ignore::pytest.PytestUnraisableExceptionWarning")

@@ -156,8 +156,6 @@ async def run(federation: Federation, seed: int) -> tuple[Demo, Witness, list[st
     return demo, witness, killed if isinstance(killed, list) else [repr(killed)]
 
 
-# A server that was killed never answers the end of a TLS connection: the loop may end before such a connection does.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.timeout(TIMEOUT_SECONDS + START_SECONDS + 90)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_every_job_runs_once_whatever_is_killed(tmp_path: Path, seed: int):

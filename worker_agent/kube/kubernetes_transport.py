@@ -8,7 +8,7 @@ import asyncio
 import os
 import ssl
 import tempfile
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
 from contextlib import suppress
 from typing import Any
 
@@ -32,6 +32,37 @@ CONNECTIONS = 256
 def connect(config: ClusterConfig, clock: Clock | None = None) -> Transport:
     """A Transport for ``config``. Nothing is sent yet; bad credentials raise KubeconfigError here."""
     return _KubernetesTransport(config, clock or SystemClock())
+
+
+class _Answer(aiohttp.ClientResponse):
+    """An answer whose connection is cut when it is given up: half read, or while its request was cancelled.
+
+    aiohttp ends TLS gracefully then and waits for the server's word, which one that was killed never sends; nobody
+    waits for that end, so the loop may be gone before it.
+    """
+
+    def close(self) -> None:
+        if self.connection is not None and (carrier := self.connection.transport) is not None:
+            carrier.abort()
+        super().close()
+
+
+class _Body:
+    """The bytes of an answer. Closed before its end, or before its beginning, it takes the connection with it."""
+
+    def __init__(self, answer: aiohttp.ClientResponse, pieces: AsyncGenerator[bytes, None]) -> None:
+        self._answer = answer
+        self._pieces = pieces
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    def __anext__(self) -> Awaitable[bytes]:
+        return self._pieces.__anext__()
+
+    async def aclose(self) -> None:
+        await self._pieces.aclose()
+        self._answer.close()  # a generator that was not begun does nothing at its end
 
 
 class _KubernetesTransport:
@@ -66,7 +97,7 @@ class _KubernetesTransport:
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
             raise self._connection_error(error) from error
         names = {name.lower(): value for name, value in answer.headers.items()}
-        return Response(answer.status, names, self._body(answer))
+        return Response(answer.status, names, _Body(answer, self._pieces(answer)))
 
     async def close(self) -> None:
         """Closes every connection; streams still open end with ConnectionError."""
@@ -106,7 +137,7 @@ class _KubernetesTransport:
         self._token_at = self._clock.monotonic()
         return token
 
-    async def _body(self, answer: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
+    async def _pieces(self, answer: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
         try:
             async for piece in answer.content.iter_any():
                 yield piece
@@ -152,7 +183,7 @@ def _rest_client(config: ClusterConfig) -> Any:
             connection_pool_maxsize=CONNECTIONS,
             proxy=config.proxy_url or proxies.from_environment(config.server),
             # With trust_env aiohttp reads environment and .netrc anew, in threads, for every single request.
-            client_session_kwargs={"trust_env": False, "auto_decompress": True},
+            client_session_kwargs={"trust_env": False, "auto_decompress": True, "response_class": _Answer},
         )
     except ssl.SSLError as error:
         raise KubeconfigError(

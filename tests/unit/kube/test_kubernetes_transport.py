@@ -1,6 +1,7 @@
 """The real transport against a real TLS server on loopback."""
 
 import asyncio
+import contextlib
 import logging
 import ssl
 from collections.abc import AsyncIterator
@@ -149,6 +150,73 @@ async def test_closing_ends_open_streams(served: Served):
     await client.close()
     with pytest.raises(ConnectionError):
         await anext(stream)
+
+
+class Line:
+    """A way to a server that, once ``stalled``, passes nothing on, as one to a server that hangs."""
+
+    def __init__(self, port: int) -> None:
+        self.stalled = False
+        self.heard = asyncio.Event()
+        """Something was said while it was stalled."""
+        self.cut = asyncio.Event()
+        """The client has ended a connection, not asked for its end."""
+        self._port = port
+
+    async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        from_server, to_server = await asyncio.open_connection("127.0.0.1", self._port)
+        answering = asyncio.create_task(self._pass_on(from_server, writer))
+        await self._pass_on(reader, to_server)
+        self.cut.set()
+        answering.cancel()
+        for end in (writer, to_server):
+            end.transport.abort()
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError):
+            while piece := await reader.read(65536):
+                if self.stalled:
+                    self.heard.set()
+                else:
+                    writer.write(piece)
+
+
+@pytest.fixture
+async def line(served: Served) -> AsyncIterator[Line]:
+    """The served configuration is led over it."""
+    found = Line(int(served.config.server.rpartition(":")[2]))
+    server = await asyncio.start_server(found.carry, "127.0.0.1", 0)
+    served.config = replace(served.config, server=f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    yield found
+    server.close()
+
+
+WATCH = Request("GET", "/api/v1/pods", (("watch", "1"),))
+
+
+@pytest.mark.parametrize("begun", [True, False])
+async def test_a_stream_is_left_without_waiting_for_a_server_that_hangs(served: Served, line: Line, begun: bool):
+    transport = connect(served.config)
+    response = await transport.request(WATCH)
+    if begun:
+        await anext(response.stream)
+    line.stalled = True
+    await response.close()
+    await asyncio.wait_for(line.cut.wait(), 20)
+    await transport.close()
+
+
+async def test_a_request_is_cancelled_without_waiting_for_a_server_that_hangs(served: Served, line: Line):
+    transport = connect(served.config)
+    await (await transport.request(Request("GET", "/version"))).read()
+    line.stalled = True
+    asking = asyncio.create_task(transport.request(Request("GET", "/version")))
+    await asyncio.wait_for(line.heard.wait(), 20)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    await asyncio.wait_for(line.cut.wait(), 20)
+    await transport.close()
 
 
 async def test_a_token_file_is_read(served: Served, tmp_path: Path):
