@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from hub.local.apiserver import kubeconfig_files, serve
 from hub.local.apiserver.serve import RunningServer, ServerConfig
-from hub.local.real import binaries, control_plane
+from hub.local.real import binaries, control_plane, seed
 from hub.local.real.control_plane import ControlPlane, ControlPlaneConfig
 from tests.cluster_choice import EMBEDDED, built
 from worker_agent.api.document import Document
@@ -65,7 +65,8 @@ class Clusters:
             kubeconfig = running.kubeconfig()
         else:
             programs = binaries.in_folder(await asyncio.to_thread(built, sort))
-            running = await control_plane.start(ControlPlaneConfig(folder, programs, sort, crds=crds, jobs=False))
+            config = ControlPlaneConfig(folder, programs, sort, crds=crds, jobs=False, seed=seed.given())
+            running = await control_plane.start(config)
             kubeconfig = running.kubeconfig
         self._running.append(running)
         path = folder / "kubeconfig"

@@ -1,37 +1,35 @@
 """The integration suites on each sort of cluster, several runs of pytest side by side, and beside the other tests.
 
-Suites that lend control planes from test to test share a run, and so the planes; they wait more than they work, as do
-those that start whole federations of processes. What failed is repeated once, on a machine that may have been busy:
-what passes then is reported as flaky, and does not fail the tier.
+Tests wait more than they work, so more runs than there are cores keep those busy. What failed is repeated once, on a
+machine that may have been busy: what passes then is reported as flaky, and does not fail the tier.
 """
 
+import asyncio
 import os
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
+from hub.local.real import binaries, seed
 from tests import cluster_choice
+from tests.realcluster import shares
+from tests.realcluster.shares import Share
+from worker_agent.api import crds
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = "600"
 """Seconds for one test: real control planes start within it."""
 
-SHARING = (
-    ("integration/local",),
-    ("integration/kueue",),
-    ("integration/federation",),
-    ("integration/agent", "integration/tunnel"),
-)
-"""Suites of one run, longest first."""
-
 GARBAGE = {"GOGC": "400"}
 """Memory for time: by default a fifth of what an API server's start costs is collecting garbage."""
 
-AT_A_TIME = 2 * (os.cpu_count() or 1)
+AT_A_TIME = 3 * (os.cpu_count() or 1)
 MOST_REPEATED = 10
 """Where more fail, they do so for a reason, and a repetition only takes time."""
 
@@ -65,44 +63,61 @@ class Outcome:
 
 
 class SuiteRuns:
-    """Runs that were started, ``AT_A_TIME`` of them at a time. ``wanted``: suites by sort, the slowest sort first."""
+    """Runs that were started, ``AT_A_TIME`` of them at a time. ``wanted``: suites by sort."""
 
     def __init__(self, wanted: Mapping[str, Sequence[str]], folder: Path) -> None:
         self._pool = ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="suites")
-        self._runs: dict[tuple[str, str], Future[dict[str, Outcome]]] = {}
-        for number, sharing in enumerate(SHARING):
-            for sort, suites in wanted.items():
-                if together := [suite for suite in sharing if suite in suites]:
-                    run = self._pool.submit(_run, sort, together, folder / f"{sort}-{number}")
-                    self._runs |= {(suite, sort): run for suite in together}
+        real = [sort for sort in wanted if sort != cluster_choice.EMBEDDED]
+        seeds = {sort: self._pool.submit(_seed, sort, folder / f"seed-{sort}") for sort in real}
+        self._runs: dict[tuple[str, str], list[Future[dict[str, Outcome]]]] = defaultdict(list)
+        for number, share in enumerate(shares.dealt(wanted)):
+            run = self._pool.submit(_run, share, folder / f"{share.sort}-{number}", seeds.get(share.sort))
+            for suite in share.suites:
+                self._runs[suite, share.sort].append(run)
 
     def outcome(self, suite: str, sort: str) -> Outcome:
-        """Waits for the run of that suite on that sort."""
-        return self._runs[suite, sort].result()[suite]
+        """Waits for the runs of that suite on that sort."""
+        return _together([run.result()[suite] for run in self._runs[suite, sort]])
 
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
 
 
-def _run(sort: str, suites: Sequence[str], folder: Path) -> dict[str, Outcome]:
+def _together(parts: Sequence[Outcome]) -> Outcome:
+    return Outcome(
+        tests={name: became for part in parts for name, became in part.tests.items()},
+        seconds=sum(part.seconds for part in parts),
+        output="".join(part.output for part in parts),
+        broken=any(part.broken for part in parts),
+    )
+
+
+def _seed(sort: str, folder: Path) -> Path:
+    """What every control plane of this sort begins with, made once for all runs."""
+    programs = binaries.in_folder(cluster_choice.built(sort))
+    asyncio.run(seed.make(folder, programs, list(crds.documents())))
+    return folder
+
+
+def _run(share: Share, folder: Path, seeded: Future[Path] | None) -> dict[str, Outcome]:
     folder.mkdir(parents=True)
-    outcomes = _pytest(sort, [f"tests/{suite}" for suite in suites], suites, folder / "first.xml")
+    setting = {**GARBAGE, seed.VARIABLE: str(seeded.result())} if seeded else {}
+    run = partial(_pytest, share, setting)
+    outcomes = run([f"tests/{file}" for file in share.files], folder / "first.xml")
     failed = [name for outcome in outcomes.values() for name in outcome.having(FAILED)]
     if not failed or len(failed) > MOST_REPEATED or any(outcome.broken for outcome in outcomes.values()):
         return outcomes
-    for suite, again in _pytest(sort, failed, suites, folder / "again.xml").items():
+    for suite, again in run(failed, folder / "again.xml").items():
         for name in again.having(PASSED):
             outcomes[suite].tests[name] = FLAKY
     return outcomes
 
 
-def _pytest(sort: str, what: Sequence[str], suites: Sequence[str], report: Path) -> dict[str, Outcome]:
-    command = [sys.executable, "-m", "pytest", *what, "--cluster", sort, "--on-every-cluster"]
+def _pytest(share: Share, setting: Mapping[str, str], what: Sequence[str], report: Path) -> dict[str, Outcome]:
+    command = [sys.executable, "-m", "pytest", *what, "--cluster", share.sort, "--on-every-cluster"]
     command += ["-o", f"timeout={PATIENCE}", f"--junitxml={report}", "-o", "junit_family=xunit1"]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    environment = {**GARBAGE, **inherited}
-    if sort != cluster_choice.EMBEDDED:
-        cluster_choice.built(sort)
+    environment = {**setting, **inherited}
     done = subprocess.run(
         command,
         cwd=ROOT,
@@ -113,7 +128,7 @@ def _pytest(sort: str, what: Sequence[str], suites: Sequence[str], report: Path)
         check=False,
     )
     broken = done.returncode not in (0, 1) or not report.exists()
-    outcomes = {suite: Outcome(output=done.stdout if done.returncode else "", broken=broken) for suite in suites}
+    outcomes = {suite: Outcome(output=done.stdout if done.returncode else "", broken=broken) for suite in share.suites}
     if not broken:
         _read(report, outcomes)
     return outcomes

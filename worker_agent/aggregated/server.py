@@ -12,7 +12,7 @@ import msgspec
 from aiohttp import web
 
 from worker_agent.aggregated.front_proxy import Trust, Untrusted, User
-from worker_agent.kube import authority
+from worker_agent.kube import authority, http_server
 from worker_agent.kube.authority import AuthorityError, KeyPair
 from worker_agent.kube.errors import ApiError
 
@@ -66,7 +66,7 @@ class AggregatedServer:
 
     async def stop(self) -> None:
         if self._runner is not None:
-            await self._runner.cleanup()
+            await http_server.end(self._runner)
             self._runner = self._site = None
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:

@@ -13,6 +13,7 @@ from pathlib import Path
 from aiohttp import web
 
 from worker_agent.api.crds import CONVERT_PATH
+from worker_agent.kube import http_server
 from worker_agent.webhooks import certificate_store, conversion, review
 from worker_agent.webhooks.certificates import Bundle
 from worker_agent.webhooks.review import Hook, ReviewError, Verdict
@@ -74,8 +75,8 @@ class WebhookServer:
     async def stop(self) -> None:
         """Finish the requests under way, then close."""
         if self._runner is not None:
-            await self._runner.cleanup()
-            self._runner = None
+            runner, self._runner = self._runner, None
+            await http_server.end(runner)
 
     async def _handle(self, request: web.Request) -> web.Response:
         hook = self._hooks.get(request.path)

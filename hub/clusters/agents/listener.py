@@ -18,7 +18,7 @@ from aiohttp import web
 
 from hub.clusters.agents.enrolments import AuthorityUnusable, Enrolments, Refused
 from hub.clusters.agents.links import AgentLinks, Greeting
-from worker_agent.kube import authority
+from worker_agent.kube import authority, http_server
 from worker_agent.kube.authority import AuthorityError, KeyPair, Subject, Usage
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.errors import ApiError
@@ -98,7 +98,7 @@ class AgentListener:
                 tls.load(context, self._certificate(own))
         finally:
             self.serving.clear()
-            await runner.cleanup()
+            await http_server.end(runner)
 
     async def _authority(self) -> KeyPair:
         while True:

@@ -15,7 +15,7 @@ import msgspec
 
 from hub.local.apiserver import kubeconfig_files
 from hub.local.cluster_process import Configuration
-from hub.local.real import binaries, control_plane
+from hub.local.real import binaries, control_plane, seed
 from hub.local.real.control_plane import ControlPlaneConfig
 from hub.local.simulation import cluster as simulation
 from hub.local.simulation.cluster import Part
@@ -40,6 +40,7 @@ async def run(configuration: Configuration) -> None:
             port=configuration.port,
             crds=configuration.definitions,
             audit=configuration.audit,
+            seed=seed.given(),
         )
     )
     client = plane.connect("fedhub-simulation")

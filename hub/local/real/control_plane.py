@@ -59,6 +59,8 @@ class ControlPlaneConfig:
     """Write every write request to ``<folder>/audit.log``."""
     routed: bool = False
     """Webhooks and aggregated APIs are reached at their endpoints, for no cluster IP leads anywhere here."""
+    seed: Path | None = None
+    """A folder of ``seed.make`` with which an etcd that is empty begins."""
 
 
 @dataclass(slots=True)
@@ -69,6 +71,8 @@ class ControlPlane:
     port: int
     kubeconfig: Document
     """An administrator's, with everything inside."""
+    etcd: str
+    """The URL at which etcd serves its clients."""
     processes: dict[str, asyncio.subprocess.Process] = field(default_factory=dict)
 
     @property
@@ -114,8 +118,10 @@ async def start(config: ControlPlaneConfig) -> ControlPlane:
     taken = layout.free_ports(3)
     ports = Ports(config.port or taken[0], taken[1], taken[2])
     where = Files(config.folder)
-    plane = ControlPlane(config, ports.api_server, {})
+    plane = ControlPlane(config, ports.api_server, {}, f"http://127.0.0.1:{ports.etcd}")
     plane.kubeconfig = files.write(where, config.name, plane.url)
+    if config.seed is not None and not where.etcd.exists():
+        await asyncio.to_thread(files.copy_sparsely, config.seed / "etcd", where.etcd)
     try:
         await _launch(plane, components.ETCD, components.etcd(config.binaries, where, ports))
         await _launch(plane, components.API_SERVER, _api_server(config, where, ports))

@@ -1,7 +1,6 @@
 """The real transport against a real TLS server on loopback."""
 
 import asyncio
-import contextlib
 import logging
 import ssl
 from collections.abc import AsyncIterator
@@ -12,6 +11,7 @@ import pytest
 import trustme
 from aiohttp import web
 
+from tests.unit.kube.line import Line, line_to
 from worker_agent.api.resource_type import PODS
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import SystemClock
@@ -152,43 +152,12 @@ async def test_closing_ends_open_streams(served: Served):
         await anext(stream)
 
 
-class Line:
-    """A way to a server that, once ``stalled``, passes nothing on, as one to a server that hangs."""
-
-    def __init__(self, port: int) -> None:
-        self.stalled = False
-        self.heard = asyncio.Event()
-        """Something was said while it was stalled."""
-        self.cut = asyncio.Event()
-        """The client has ended a connection, not asked for its end."""
-        self._port = port
-
-    async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        from_server, to_server = await asyncio.open_connection("127.0.0.1", self._port)
-        answering = asyncio.create_task(self._pass_on(from_server, writer))
-        await self._pass_on(reader, to_server)
-        self.cut.set()
-        answering.cancel()
-        for end in (writer, to_server):
-            end.transport.abort()
-
-    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError):
-            while piece := await reader.read(65536):
-                if self.stalled:
-                    self.heard.set()
-                else:
-                    writer.write(piece)
-
-
 @pytest.fixture
 async def line(served: Served) -> AsyncIterator[Line]:
     """The served configuration is led over it."""
-    found = Line(int(served.config.server.rpartition(":")[2]))
-    server = await asyncio.start_server(found.carry, "127.0.0.1", 0)
-    served.config = replace(served.config, server=f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}")
-    yield found
-    server.close()
+    async with line_to(int(served.config.server.rpartition(":")[2])) as (found, port):
+        served.config = replace(served.config, server=f"https://127.0.0.1:{port}")
+        yield found
 
 
 WATCH = Request("GET", "/api/v1/pods", (("watch", "1"),))

@@ -1,0 +1,83 @@
+"""How the suites are dealt out to runs of pytest: few enough to be started cheaply, short enough to end together.
+
+Suites of one run share its interpreter and the control planes that it lends from test to test. A suite on real control
+planes takes three times as long as on embedded servers, so it is dealt out to several runs there, by file.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.cluster_choice import EMBEDDED
+
+TESTS = Path(__file__).parents[1]
+
+TOGETHER = (
+    (("integration/local",), 3),
+    (("integration/kueue",), 1),
+    (("integration/federation",), 2),
+    (("integration/agent", "integration/tunnel"), 2),
+)
+"""Suites that share runs, and how many runs they take on real control planes."""
+
+SECONDS: Mapping[str, float] = {
+    "integration/federation/test_dispatch.py": 25,
+    "integration/federation/test_outages.py": 45,
+    "integration/federation/test_provisioning.py": 45,
+    "integration/local/test_demo.py": 50,
+    "integration/local/test_dialling_agent.py": 35,
+    "integration/local/test_following_jobs.py": 45,
+    "integration/local/test_multikueue_setup.py": 20,
+    "integration/local/test_provisioning.py": 20,
+    "integration/local/test_provisioning_race.py": 20,
+    "integration/local/test_quick_start.py": 20,
+    "integration/local/test_topology.py": 20,
+    "integration/tunnel/test_membership.py": 60,
+    "integration/tunnel/test_outages.py": 35,
+    "integration/tunnel/test_rotation.py": 30,
+    "integration/tunnel/test_stolen_hub.py": 30,
+}
+"""What files take that take long; only the balance between runs depends on it."""
+OTHERWISE = 8.0
+ON_EMBEDDED = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one run of pytest is given: ``files`` below ``tests``, of these ``suites``."""
+
+    sort: str
+    suites: Sequence[str]
+    files: Sequence[str]
+    seconds: float
+
+
+def dealt(wanted: Mapping[str, Sequence[str]]) -> list[Share]:
+    """The shares of ``wanted`` suites by sort, the longest first: so the last ones to start are short."""
+    found = [share for sort, suites in wanted.items() for share in _of_sort(sort, suites)]
+    return sorted(found, key=lambda share: -share.seconds)
+
+
+def _of_sort(sort: str, suites: Sequence[str]) -> Iterator[Share]:
+    for together, runs in TOGETHER:
+        chosen = [suite for suite in together if suite in suites]
+        files = [file for suite in chosen for file in _files(suite)]
+        for part in _balanced(files, 1 if sort == EMBEDDED else runs):
+            kept = [suite for suite in chosen if any(file.startswith(f"{suite}/") for file in part)]
+            yield Share(sort, kept, part, _seconds(part) * (ON_EMBEDDED if sort == EMBEDDED else 1))
+
+
+def _files(suite: str) -> list[str]:
+    return sorted(str(path.relative_to(TESTS)) for path in (TESTS / suite).rglob("test_*.py"))
+
+
+def _balanced(files: Iterable[str], parts: int) -> list[list[str]]:
+    """The longest file goes first, each to the part that has least; within a part the order is that of their names."""
+    found: list[list[str]] = [[] for _ in range(parts)]
+    for file in sorted(files, key=lambda file: (-SECONDS.get(file, OTHERWISE), file)):
+        min(found, key=_seconds).append(file)
+    return [sorted(part) for part in found if part]
+
+
+def _seconds(files: Iterable[str]) -> float:
+    return sum(SECONDS.get(file, OTHERWISE) for file in files)
