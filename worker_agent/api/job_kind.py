@@ -113,6 +113,8 @@ class JobKind:
     """Its own status says that it ended; else only the Workload does, and nothing of it is on the way home."""
     points_at_workload: ClassVar[bool] = True
     """Its remote copy names the Workload to adopt; else the worker finds it by the name it would give."""
+    starts_at_creation: ClassVar[bool] = False
+    """May run from the moment it is made, where its Workload is admitted by then: one object, started in one step."""
     companion_resources: ClassVar[tuple[ResourceType, ...]] = ()
     """The kinds of objects that the pod sets, or what is told of the pods, follow from beside the job."""
 

@@ -29,6 +29,7 @@ from worker_agent.api.workload import Workload
 from worker_agent.app import (
     agent_metrics,
     gated_controllers,
+    job_starts,
     job_surroundings,
     kinds_served,
     provisioning,
@@ -256,7 +257,8 @@ class Agent:
         if self.surroundings.webhooks:
             surroundings = job_surroundings.reader(self.known, self.ancestors, configuration.jobs)
             validation = ValidationPolicy.from_gates(configuration.gates)
-            table = hooks.table(validation, kinds.values(), surroundings)
+            starts = job_starts.starter(self.known, self.fence, configuration.jobs)
+            table = hooks.table(validation, kinds.values(), surroundings, starts)
             self.webhooks = WebhookService(configuration, self.client, self.clock, table)
             self.add_always(self.webhooks.run)
 

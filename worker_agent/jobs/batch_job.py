@@ -47,6 +47,7 @@ class BatchJob(JobKind):
     pod_counts = ("active", "ready", "terminating")
     elastic_allowed = True
     counts_checked_last = True
+    starts_at_creation = True
 
     def templates(self, job: Document) -> list[TemplateAt]:
         return [TemplateAt(names.DEFAULT_POD_SET_NAME, TEMPLATE, pod_count(job), min_pod_count(job))]
@@ -152,7 +153,8 @@ class BatchJob(JobKind):
             return StatusBack(None, deferred=True)
         if not suspended or self.is_suspended(remote) or self.finished(remote) is not None:
             return super().status_back(local, remote, now)
-        started = get(remote, "status.startTime", "")
+        # One that is sent may run from the beginning, and its controller has not looked at it yet.
+        started = get(remote, "status.startTime", "") or get(remote, "metadata.creationTimestamp", "")
         if started and _is_recent(started, now):
             return StatusBack(None, deferred=True)
         if is_true(local, "Suspended"):

@@ -18,6 +18,7 @@ class ReplicaRolesJob(JobKind):
     pod_counts = ("replicaStatuses",)
     pod_name_label = "training.kubeflow.org/job-name"
     update_repeats_create = False
+    starts_at_creation = True
 
     replica_specs: ClassVar[str]
     """The field of the spec that holds the roles."""

@@ -14,6 +14,9 @@ from worker_agent.kube.transport import Request
 PAGE_SIZE = 500
 APPLY_PATCH = "application/apply-patch+yaml"  # JSON is YAML; every server version takes this type
 JSON = "application/json"
+UNREAD = ("fieldValidation", "Ignore")
+"""Unknown fields are dropped without a word: nobody reads the warnings, and to find what to warn of a server decodes
+the body once more (an apply patch as YAML)."""
 
 
 class PatchType(Enum):
@@ -84,20 +87,20 @@ def watch(target: Target, selection: Selection, resource_version: str, timeout_s
 
 
 def create(target: Target, document: Document, field_manager: str) -> Request:
-    return _write("POST", target, JSON, document, pairs(fieldManager=field_manager))
+    return _write("POST", target, JSON, document, (*pairs(fieldManager=field_manager), UNREAD))
 
 
 def update(target: Target, document: Document, field_manager: str) -> Request:
-    return _write("PUT", target, JSON, document, pairs(fieldManager=field_manager))
+    return _write("PUT", target, JSON, document, (*pairs(fieldManager=field_manager), UNREAD))
 
 
 def patch(target: Target, body: object, patch_type: PatchType, field_manager: str) -> Request:
-    return _write("PATCH", target, patch_type.value, body, pairs(fieldManager=field_manager))
+    return _write("PATCH", target, patch_type.value, body, (*pairs(fieldManager=field_manager), UNREAD))
 
 
 def apply(target: Target, document: Document, field_manager: str, force: bool) -> Request:
     query = pairs(fieldManager=field_manager, force="true" if force else "false")
-    return _write("PATCH", target, APPLY_PATCH, document, query)
+    return _write("PATCH", target, APPLY_PATCH, document, (*query, UNREAD))
 
 
 def delete(target: Target, preconditions: Preconditions, propagation: str, grace_seconds: int | None) -> Request:

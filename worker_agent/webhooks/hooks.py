@@ -18,17 +18,32 @@ from worker_agent.validation.jobs import (
     validate_update,
     warnings,
 )
+from worker_agent.webhooks import workload_conditions
 from worker_agent.webhooks.configurations import CREATE, CREATE_UPDATE, Served
 from worker_agent.webhooks.review import Hook, Review, Verdict
 
 Surroundings = Callable[[Document], Awaitable[JobSurroundings]]
 """What the caches say about a job's namespace and its owners."""
 
+Start = Callable[[JobKind, Document], Awaitable[Document]]
+"""The defaulted job as it shall be created: running where it may run at once."""
+
+
+async def held(kind: JobKind, job: Document) -> Document:
+    """No job runs at once."""
+    return job
+
+
 KUEUE_KINDS: Final = (
     Served(kinds.CLUSTER_QUEUES),
     Served(kinds.COHORTS, mutate=()),
     Served(kinds.RESOURCE_FLAVORS),
-    Served(kinds.WORKLOADS, status=True),
+    Served(
+        kinds.WORKLOADS,
+        status=True,
+        mutated_if={"names-least-counts": workload_conditions.NAMES_LEAST_COUNTS},
+        validated_if={"changes-what-rules-say": workload_conditions.CHANGES_WHAT_RULES_SAY},
+    ),
 )
 """The rest of Kueue's kinds rely on their schemas alone."""
 
@@ -41,7 +56,9 @@ class HookTable:
     served: tuple[Served, ...]
 
 
-def table(policy: ValidationPolicy, job_kinds: Iterable[JobKind], surroundings: Surroundings) -> HookTable:
+def table(
+    policy: ValidationPolicy, job_kinds: Iterable[JobKind], surroundings: Surroundings, start: Start = held
+) -> HookTable:
     """Hooks of all Kueue kinds and enabled job kinds; known kinds that are not enabled are let through."""
     hooks: dict[str, Hook] = {path: allow for path in _known_paths()}
     for kind in KUEUE_KINDS:
@@ -53,7 +70,7 @@ def table(policy: ValidationPolicy, job_kinds: Iterable[JobKind], surroundings: 
         mutate = CREATE_UPDATE if job_kind.serving else CREATE
         served = Served(job_kind.resource, of_jobs=True, mutate=mutate)
         jobs.append(served)
-        hooks[served.path("mutate")] = _job_defaulting(job_kind, surroundings)
+        hooks[served.path("mutate")] = _job_defaulting(job_kind, surroundings, start)
         hooks[served.path("validate")] = _job_validating(job_kind, surroundings)
     return HookTable(hooks, (*KUEUE_KINDS, *jobs))
 
@@ -92,7 +109,7 @@ def _validating(validator: Validator, policy: ValidationPolicy) -> Hook:
     return hook
 
 
-def _job_defaulting(kind: JobKind, surroundings: Surroundings) -> Hook:
+def _job_defaulting(kind: JobKind, surroundings: Surroundings, start: Start) -> Hook:
     async def hook(review: Review) -> Verdict:
         wanted = CREATE_UPDATE if kind.serving else CREATE
         if review.object is None or review.operation not in wanted:
@@ -102,6 +119,8 @@ def _job_defaulting(kind: JobKind, surroundings: Surroundings) -> Hook:
             defaulted = default_job(kind, job, await surroundings(job))
         except JobRefused as refusal:
             return Verdict(errors=[str(refusal)])
+        if review.operation == "CREATE":
+            defaulted = await start(kind, defaulted)
         return Verdict(object=_as_written(defaulted, review.object))
 
     return hook

@@ -174,7 +174,7 @@ def _conditions_hold(call: Call, change: Admission, hook: Hook) -> bool:
             "name": change.name,
             "namespace": call.target.namespace,
             "operation": change.operation,
-            "subResource": call.target.subresource,
+            **({"subResource": call.target.subresource} if call.target.subresource else {}),
             "dryRun": change.dry_run,
             "kind": {"group": call.resource.group, "version": call.resource.version, "kind": call.resource.kind},
             "resource": {

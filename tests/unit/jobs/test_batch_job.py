@@ -187,6 +187,12 @@ def test_status_waits_a_moment_for_a_local_job_that_is_about_to_be_started():
     assert KIND.status_back(job(), remote, NOW + timedelta(seconds=11)).status is not None
 
 
+def test_status_waits_a_moment_for_a_remote_job_that_runs_since_its_creation():
+    remote = job(suspend=False, metadata={"creationTimestamp": timestamps.rfc3339(NOW)})
+    assert KIND.status_back(job(), remote, NOW + timedelta(seconds=1)).status is None
+    assert KIND.status_back(job(), remote, NOW + timedelta(seconds=11)).status is not None
+
+
 def test_a_start_is_copied_once_its_pods_are_ready_or_take_long():
     started = {"startTime": timestamps.rfc3339(NOW), "active": 2, "ready": 1}
     local, soon = job(suspend=False), NOW + timedelta(seconds=1)

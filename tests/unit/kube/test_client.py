@@ -25,7 +25,7 @@ async def test_apply_names_its_manager_and_forces():
     await api.apply(JOBS, "j", "ns", {"spec": {}}, field_manager="m", subresource="status")
     request = transport.requests[0]
     assert (request.method, request.path) == ("PATCH", "/apis/batch/v1/namespaces/ns/jobs/j/status")
-    assert request.query == (("fieldManager", "m"), ("force", "true"))
+    assert request.query == (("fieldManager", "m"), ("force", "true"), ("fieldValidation", "Ignore"))
     assert request.headers["content-type"] == "application/apply-patch+yaml"
 
 
