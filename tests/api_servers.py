@@ -26,6 +26,7 @@ from tests import cluster_choice, wiping
 from tests.realcluster.clusters import Clusters, Server
 from tests.wiping import Kind
 from worker_agent.api import crds
+from worker_agent.api.document import Document
 from worker_agent.kube import kubeconfig, kubernetes_transport
 from worker_agent.kube.clock import SystemClock
 from worker_agent.kube.transport import Transport
@@ -37,6 +38,11 @@ class ApiServer(Protocol):
     @property
     def transport(self) -> Transport:
         """A new connection as the administrator."""
+
+
+def as_program(server: ApiServer, account: str) -> Transport:
+    """A new connection with the rights of one program alone (``accounts.ACCOUNTS``); embedded servers allow all."""
+    return server.connected(account) if isinstance(server, _Real) else server.transport
 
 
 def pause(waited: float) -> float:
@@ -97,14 +103,18 @@ class _Real:
 
     @property
     def transport(self) -> Transport:
-        return wiping.Noting(self._connected(), self._written)
+        return wiping.Noting(self._connected(self.server.kubeconfig), self._written)
+
+    def connected(self, account: str) -> Transport:
+        """As one of the programs."""
+        return wiping.Noting(self._connected(self.server.accounts[account]), self._written)
 
     async def wipe(self) -> None:
         if self._written:
-            await wiping.wipe(self._connected(), self._written, _definitions())
+            await wiping.wipe(self._connected(self.server.kubeconfig), self._written, _definitions())
 
-    def _connected(self) -> Transport:
-        connection = kubernetes_transport.connect(kubeconfig.load(msgspec.json.encode(self.server.kubeconfig)))
+    def _connected(self, login: Document) -> Transport:
+        connection = kubernetes_transport.connect(kubeconfig.load(msgspec.json.encode(login)))
         self._connections.push_async_callback(connection.close)
         return connection
 

@@ -13,6 +13,7 @@ from hub.local.federation import Federation
 from hub.local.layout import Layout
 from hub.local.spec import Cluster, FederationSpec, NodeGroup
 from tests import cluster_choice
+from tests.realcluster import rights_log
 
 KUBECTL = shutil.which("kubectl", path=str(Path(sys.prefix) / "bin")) or "kubectl"
 
@@ -33,12 +34,16 @@ def running(
     """
     layout = Layout(folder / "state")
     real = cluster_choice.use()
-    federation = Federation(spec, manifests or folder / "none", layout, persistent=persistent, real=real)
+    federation = Federation(
+        spec, manifests or folder / "none", layout, persistent=persistent, real=real, audit_programs=rights_log.wanted()
+    )
     try:
         asyncio.run(federation.up(lambda text: None))
         yield federation
     finally:
         federation.down()
+        for each in spec.clusters:
+            rights_log.keep(layout.cluster(each.name) / "audit.log")
 
 
 class Kubectl:

@@ -6,9 +6,11 @@ from typing import Any
 
 import msgspec
 
+from hub.local.objects import SYSTEM_NAMESPACE
 from worker_agent.kube.transport import Request, Response, Transport
 
-NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease", SYSTEM_NAMESPACE)
+"""They stay: the last holds the programs' accounts."""
 WEBHOOKS = (
     "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
     "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",

@@ -35,6 +35,8 @@ class Configuration(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     persistent: bool = False
     audit: bool = False
     """Real control planes write each write request to ``<data directory>/audit.log``; the embedded one counts them."""
+    audit_programs: bool = False
+    """Those write each request of hub and agents there."""
     node_groups: list[dict[str, object]] = []
     autoscaler: dict[str, float] | None = None
     job_kinds: bool = False

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
-from hub.app import enrolling
+from hub.app import enrolling, roles
 from hub.local import demo_kinds, objects, processes, programs
 from hub.local.layout import Layout
 from hub.local.processes import Process
-from hub.local.programs import Program
+from hub.local.programs import Clusters, Program
 from hub.local.real import binaries
 from hub.local.spec import Cluster, FederationSpec, documents
 from worker_agent.api.resource_type import ADMISSION_CHECKS, CLUSTER_QUEUES, MULTIKUEUE_CLUSTERS, ResourceType
@@ -49,6 +49,8 @@ class Federation:
     """Real control planes, from the folder KUBEBUILDER_ASSETS names, in place of the embedded API server."""
     audit: bool = False
     """Have real control planes log every write (``audit.log`` in the cluster's folder)."""
+    audit_programs: bool = False
+    """Have them log there every request of hub and agents."""
     programs: dict[str, Program] = field(default_factory=dict)
     running: dict[str, Process] = field(default_factory=dict)
 
@@ -57,7 +59,7 @@ class Federation:
         self._refuse_second()
         self._refuse_missing()
         module = programs.REAL_CLUSTER if self.real else programs.EMBEDDED_CLUSTER
-        made = programs.of(self.spec, self.layout, programs.Clusters(module, self.persistent, self.audit))
+        made = programs.of(self.spec, self.layout, self._clusters(module))
         self.programs = {program.name: program for program in made}
         what = "real control planes" if self.real else "API servers"
         say(f"starting {len(self.spec.clusters)} {what} with simulated nodes")
@@ -73,6 +75,9 @@ class Federation:
                 await self._join(worker, self.spec.manager)
         say("waiting for the hub to reach every worker")
         await self._settled()
+
+    def _clusters(self, module: str) -> Clusters:
+        return Clusters(module, self.persistent, self.audit, self.audit_programs)
 
     def down(self) -> None:
         """Stops every process of this federation, agents first, API servers last."""
@@ -120,9 +125,14 @@ class Federation:
             wanted += demo_kinds.prerequisites()
         if is_manager:
             for worker in self.spec.workers:
-                wanted += objects.registration(worker, self.layout.cluster_kubeconfig(worker.name).read_text())
+                wanted += objects.registration(worker, self._credential(worker))
         async with connect(self.layout, cluster.name) as client:
             await objects.apply(client, wanted)
+
+    def _credential(self, worker: Cluster) -> str:
+        """The kubeconfig by which the hub reaches a worker that does not dial."""
+        found = self._clusters(programs.REAL_CLUSTER if self.real else programs.EMBEDDED_CLUSTER)
+        return found.kubeconfig(self.layout, worker.name, roles.DISPATCH).read_text()
 
     async def _join(self, worker: Cluster, manager: Cluster) -> None:
         """What `fedhub enroll` and `fedhub-agent join` do."""

@@ -34,6 +34,10 @@ class Layout:
     def cluster_kubeconfig(self, name: str) -> Path:
         return self.cluster(name) / "kubeconfig"
 
+    def account_kubeconfig(self, name: str, account: str) -> Path:
+        """Of a real cluster: with the rights of one program."""
+        return self.cluster(name) / f"{account}.kubeconfig"
+
     def configuration(self, program: str) -> Path:
         """The settings file of a hub or agent."""
         return self.root / "settings" / f"{program}.yaml"

@@ -12,8 +12,10 @@ from typing import Any, Final
 import msgspec
 import yaml
 
+from hub.app import roles
 from hub.local import layout
 from hub.local.layout import Layout
+from hub.local.real import accounts
 from hub.local.spec import Cluster, FederationSpec
 from worker_agent.api.frameworks import FRAMEWORKS
 
@@ -42,6 +44,13 @@ class Clusters:
     module: str = EMBEDDED_CLUSTER
     persistent: bool = False
     audit: bool = False
+    audit_programs: bool = False
+
+    def kubeconfig(self, where: Layout, cluster: str, account: str) -> Path:
+        """By which a program connects: real clusters know each by an account of its own."""
+        if self.module == REAL_CLUSTER:
+            return where.account_kubeconfig(cluster, account)
+        return where.cluster_kubeconfig(cluster)
 
 
 _ALL_KINDS: Final[Mapping[str, Any]] = {
@@ -57,9 +66,12 @@ def of(spec: FederationSpec, where: Layout, clusters: Clusters) -> Iterator[Prog
         yield _cluster(cluster, where, clusters, job_kinds=spec.job_kinds)
     if spec.manager:
         federation = {**_door(spec), "jobViews": _views()}
-        yield _controller(HUB, "hub.cli", spec.manager, where, {"federation": federation, **kinds})
+        kubeconfig = clusters.kubeconfig(where, spec.manager.name, roles.HUB)
+        yield _controller(HUB, "hub.cli", kubeconfig, where, {"federation": federation, **kinds})
     for worker in spec.workers:
-        yield _controller(f"{AGENT}-{worker.name}", "worker_agent.cli", worker, where, kinds)
+        account = accounts.MEMBER if worker.source == "agent" else roles.AGENT
+        kubeconfig = clusters.kubeconfig(where, worker.name, account)
+        yield _controller(f"{AGENT}-{worker.name}", "worker_agent.cli", kubeconfig, where, kinds)
 
 
 def _cluster(cluster: Cluster, where: Layout, how: Clusters, *, job_kinds: bool) -> Program:
@@ -76,6 +88,7 @@ def _cluster(cluster: Cluster, where: Layout, how: Clusters, *, job_kinds: bool)
                     "dataDirectory": str(folder),
                     "persistent": how.persistent,
                     "audit": how.audit,
+                    "auditPrograms": how.audit_programs,
                     "jobKinds": job_kinds,
                     "nodeGroups": [group.model_dump(by_alias=True) for group in cluster.node_groups],
                     "autoscaler": cluster.autoscaler.model_dump(by_alias=True) if cluster.autoscaler else None,
@@ -111,7 +124,7 @@ def door_address(where: Layout) -> str:
     return str(settings["federation"]["agents"]["addresses"][0])
 
 
-def _controller(name: str, module: str, cluster: Cluster, where: Layout, more: Mapping[str, Any]) -> Program:
+def _controller(name: str, module: str, kubeconfig: Path, where: Layout, more: Mapping[str, Any]) -> Program:
     health, metrics, webhook, visibility = layout.free_ports(4)
     path = where.configuration(name)
     settings: dict[str, Any] = {
@@ -125,7 +138,7 @@ def _controller(name: str, module: str, cluster: Cluster, where: Layout, more: M
     }
     settings |= more
     _write(path, yaml.safe_dump(settings, sort_keys=False).encode())
-    argv = ["-m", module, "run", "--config", str(path), "--kubeconfig", str(where.cluster_kubeconfig(cluster.name))]
+    argv = ["-m", module, "run", "--config", str(path), "--kubeconfig", str(kubeconfig)]
     argv += ["--zap-encoder", "console"]
 
     async def ready() -> bool:

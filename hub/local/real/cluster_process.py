@@ -2,7 +2,8 @@
 
 The counterpart of ``hub.local.cluster_process``, with the same configuration and the same promise: started as
 ``python -m hub.local.real.cluster_process CONFIGURATION``, it writes ``<data directory>/kubeconfig`` when requests are
-answered, and ends on SIGTERM. Pods run as their annotations say on both; Jobs are run by the real controllers here.
+answered, after one for each of the programs' accounts beside it, and ends on SIGTERM. Pods run as their annotations say
+on both; Jobs are run by the real controllers here.
 """
 
 import asyncio
@@ -15,7 +16,8 @@ import msgspec
 
 from hub.local.apiserver import kubeconfig_files
 from hub.local.cluster_process import Configuration
-from hub.local.real import binaries, control_plane, seed
+from hub.local.objects import SYSTEM_NAMESPACE
+from hub.local.real import accounts, binaries, control_plane, seed
 from hub.local.real.control_plane import ControlPlaneConfig
 from hub.local.simulation import cluster as simulation
 from hub.local.simulation.cluster import Part
@@ -41,6 +43,7 @@ async def run(configuration: Configuration) -> None:
             crds=configuration.definitions,
             audit=configuration.audit,
             seed=seed.given(),
+            audited_groups=[accounts.group(SYSTEM_NAMESPACE)] if configuration.audit_programs else (),
         )
     )
     client = plane.connect("fedhub-simulation")
@@ -54,6 +57,10 @@ async def run(configuration: Configuration) -> None:
         asyncio.create_task(_watch(plane)),
         asyncio.create_task(stop.wait()),
     ]
+    await accounts.install(client, SYSTEM_NAMESPACE)
+    for account in accounts.ACCOUNTS:
+        own = await accounts.kubeconfig(client, plane.kubeconfig, SYSTEM_NAMESPACE, account)
+        kubeconfig_files.write(folder / f"{account}.kubeconfig", own)
     kubeconfig_files.write(folder / "kubeconfig", plane.kubeconfig)
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

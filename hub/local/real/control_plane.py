@@ -61,6 +61,8 @@ class ControlPlaneConfig:
     """Webhooks and aggregated APIs are reached at their endpoints, for no cluster IP leads anywhere here."""
     seed: Path | None = None
     """A folder of ``seed.make`` with which an etcd that is empty begins."""
+    audited_groups: Sequence[str] = ()
+    """Write every request of users of these groups there."""
 
 
 @dataclass(slots=True)
@@ -140,7 +142,10 @@ async def start(config: ControlPlaneConfig) -> ControlPlane:
 
 
 def _api_server(config: ControlPlaneConfig, where: Files, ports: Ports) -> Command:
-    command = components.api_server(config.binaries, where, ports, config.audit)
+    audited = config.audit or bool(config.audited_groups)
+    policy = files.audit_policy(config.audit, config.audited_groups)
+    where.audit_policy.write_bytes(msgspec.json.encode(policy))
+    command = components.api_server(config.binaries, where, ports, audited)
     return (*command, *components.ROUTED) if config.routed else command
 
 

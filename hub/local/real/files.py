@@ -1,7 +1,7 @@
 """What a real control plane reads: certificates, the service accounts' key, kubeconfigs, the audit policy."""
 
-import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,12 +13,18 @@ from worker_agent.api.document import Document
 
 HOSTS = ("localhost", "127.0.0.1", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.96.0.1")
 PIECE = 1 << 20
-AUDIT_POLICY = {
-    "apiVersion": "audit.k8s.io/v1",
-    "kind": "Policy",
-    "omitStages": ["RequestReceived"],
-    "rules": [{"level": "None", "verbs": ["get", "list", "watch"]}, {"level": "Metadata"}],
-}
+
+
+def audit_policy(writes: bool, groups: Sequence[str]) -> Document:
+    """What is logged: every request of members of ``groups``, and with ``writes`` those of all others that write."""
+    members: list[Document] = [{"level": "Metadata", "userGroups": list(groups)}] if groups else []
+    others = [{"level": "None", "verbs": ["get", "list", "watch"]}, {"level": "Metadata"}] if writes else []
+    return {
+        "apiVersion": "audit.k8s.io/v1",
+        "kind": "Policy",
+        "omitStages": ["RequestReceived"],
+        "rules": [*members, *(others or [{"level": "None"}])],
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +110,6 @@ def write(files: Files, name: str, server: str) -> Document:
         proxy = Authority.load(files.front_proxy).client("front-proxy-client")
         files.front_proxy_certificate.write_bytes(proxy.certificate)
         write_private(files.front_proxy_key, proxy.key)
-    files.audit_policy.write_text(json.dumps(AUDIT_POLICY))
     kubeconfig_files.write(files.components, _kubeconfig(ca, name, server, "system:fedhub-components"))
     return _kubeconfig(ca, name, server, "kubernetes-admin")
 

@@ -1,6 +1,7 @@
 """Two replicas: one leads, the other takes over when it is asked to or when the first is gone."""
 
 import asyncio
+import contextlib
 
 import pytest
 
@@ -9,6 +10,7 @@ from worker_agent.api.resource_type import LEASES, NAMESPACES
 from worker_agent.app import configuration
 from worker_agent.app.agent import Agent, LeadershipLost, Surroundings
 from worker_agent.kube.clock import SystemClock
+from worker_agent.kube.errors import AlreadyExists
 from worker_agent.settings import AgentSettings
 
 
@@ -22,7 +24,7 @@ class Replicas:
         timing = {"lease_duration": "3s", "renew_deadline": "2s", "retry_period": "100ms"}
         settings = AgentSettings(leader_election=timing)
         surroundings = Surroundings(
-            self.cluster.server.transport, SystemClock(), identity=name, webhooks=False, threaded=False
+            self.cluster.connected(), SystemClock(), identity=name, webhooks=False, threaded=False
         )
         agent = self.agents[name] = Agent(configuration.resolve(settings), surroundings)
         stop = asyncio.Event()
@@ -48,9 +50,10 @@ class Replicas:
 @pytest.fixture
 async def replicas(tmp_path):
     async with world(tmp_path) as cluster:
-        await cluster.create(
-            NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kueue-system"}}
-        )
+        with contextlib.suppress(AlreadyExists):  # real clusters have it from the start
+            await cluster.create(
+                NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kueue-system"}}
+            )
         made = Replicas(cluster)
         yield made
         for name in list(made.running):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from hub.app import roles
 from tests import api_servers, cluster_choice
 from tests.api_servers import ApiServer
 from worker_agent.api.document import Document
@@ -23,6 +24,7 @@ from worker_agent.app import configuration
 from worker_agent.app.agent import Agent, Surroundings
 from worker_agent.kube.client import Client, PatchType
 from worker_agent.kube.clock import SystemClock
+from worker_agent.kube.transport import Transport
 from worker_agent.settings import AgentSettings
 
 PATIENCE = 30.0
@@ -37,11 +39,15 @@ class World:
         self._stop: asyncio.Event | None = None
         self._task: asyncio.Task[None] | None = None
 
+    def connected(self) -> Transport:
+        """As an agent connects, with its rights."""
+        return api_servers.as_program(self.server, roles.AGENT)
+
     async def start_agent(self, attach: Callable[[Agent], object] = lambda agent: None, **settings: object) -> Agent:
         """``attach`` adds what programs add to their agent."""
         webhook = {"port": 0, "host": "127.0.0.1", "url": "https://127.0.0.1:0"}
         wanted = AgentSettings(leader_election={"leader_elect": False}, webhook=webhook, **settings)
-        self.agent = Agent(configuration.resolve(wanted), Surroundings(self.server.transport, SystemClock()))
+        self.agent = Agent(configuration.resolve(wanted), Surroundings(self.connected(), SystemClock()))
         attach(self.agent)
         self._stop = asyncio.Event()
         self._task = asyncio.create_task(self.agent.run(self._stop))

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from hub.app import configuration
+from hub.app import configuration, roles
 from hub.app.hub import Hub
 from hub.clusters.credentials import Credential
 from hub.settings import HubSettings
@@ -80,11 +80,12 @@ async def _piece(pieces: AsyncIterator[bytes]) -> bytes | None:
 class Cluster:
     """One API server and a client on it."""
 
-    def __init__(self, name: str, server: ApiServer) -> None:
+    def __init__(self, name: str, server: ApiServer, account: str) -> None:
+        """``account`` is whose the hub is on this cluster."""
         self.name = name
         self.server = server
         self.client = Client(server.transport, CLOCK)
-        self.switch = Switch(server.transport)
+        self.switch = Switch(api_servers.as_program(server, account))
 
     async def create(self, *documents: Document) -> None:
         for document in documents:
@@ -224,8 +225,10 @@ class Federation:
     """A manager and its workers; programs are started and stopped by name."""
 
     def __init__(self, servers: list[ApiServer], quota: dict[str, int]) -> None:
-        self.manager = Cluster("manager", servers[0])
-        self.workers = {name: Cluster(name, server) for name, server in zip(quota, servers[1:], strict=True)}
+        self.manager = Cluster("manager", servers[0], roles.HUB)
+        self.workers = {
+            name: Cluster(name, server, roles.DISPATCH) for name, server in zip(quota, servers[1:], strict=True)
+        }
         self.quota = quota
         self.hub: Hub | None = None
         self._tasks: dict[str, tuple[asyncio.Event, asyncio.Task[None]]] = {}
@@ -249,7 +252,8 @@ class Federation:
 
     def start_worker(self, name: str) -> None:
         settings = agent_configuration.resolve(AgentSettings(wait_for_pods_ready=None))
-        agent = Agent(settings, Surroundings(self.workers[name].server.transport, CLOCK, webhooks=False))
+        transport = api_servers.as_program(self.workers[name].server, roles.AGENT)
+        agent = Agent(settings, Surroundings(transport, CLOCK, webhooks=False))
         self._start(name, agent)
 
     def _start(self, name: str, agent: Agent) -> None:

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from hub.app import configuration
+from hub.app import configuration, roles
 from hub.app.configuration import AgentService
 from hub.app.hub import Hub
 from hub.local import layout
 from hub.settings import HubSettings
+from tests import api_servers
 from tests.integration.federation.world import finish_job, is_complete, job, runs_on, until
 from tests.integration.tunnel.world import CLOCK, SYSTEM, DialledFederation, dialled
 from worker_agent.app.agent import Agent, Surroundings
@@ -72,7 +73,8 @@ async def test_agent_dials_every_replica_of_the_hub():
                 leader_election=LeaderElection(leader_elect=True, resource_namespace=SYSTEM),
             )
         )
-        second = Agent(settings, Surroundings(world.manager.server.transport, CLOCK, webhooks=False))
+        transport = api_servers.as_program(world.manager.server, roles.HUB)
+        second = Agent(settings, Surroundings(transport, CLOCK, webhooks=False))
         service = AgentService("127.0.0.1", port, (f"https://127.0.0.1:{port}",))
         replica = Hub(second, replace(federation, agents=service))
         stop = asyncio.Event()

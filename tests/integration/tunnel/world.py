@@ -8,6 +8,7 @@ from typing import Any
 from hub.app import enrolling
 from hub.app.configuration import AgentService
 from hub.local import layout
+from hub.local.real import accounts
 from tests import api_servers
 from tests.integration.federation.world import CLOCK, SYSTEM, Cluster, Federation, federation, node, queues
 from worker_agent.api.document import Document
@@ -49,7 +50,8 @@ class DialledFederation(Federation):
 
     def start_worker(self, name: str) -> None:
         settings = agent_configuration.resolve(AgentSettings(wait_for_pods_ready=None))
-        agent = Agent(settings, Surroundings(self.workers[name].server.transport, CLOCK, webhooks=False))
+        transport = api_servers.as_program(self.workers[name].server, accounts.MEMBER)
+        agent = Agent(settings, Surroundings(transport, CLOCK, webhooks=False))
         service = hub_tunnel.attach(agent)
         assert service is not None
         self.services[name] = service
