@@ -144,7 +144,7 @@ class AggregatedService:
         folder = self._served.files
         if folder is None:
             bundle = await self._store.ensure()
-            return Shown(KeyPair(bundle.certificate, bundle.key), bundle.ca_certificate)
+            return Shown(KeyPair(bundle.certificate, bundle.key), bundle.trusted)
         return await asyncio.to_thread(_from_files, folder)
 
     async def _register(self, authority: bytes | None) -> None:

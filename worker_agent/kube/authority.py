@@ -46,12 +46,12 @@ class KeyPair:
         return "KeyPair(certificate=..., key=...)"
 
 
-def create(common_name: str, organisations: Sequence[str], now: datetime) -> KeyPair:
-    """A new self-signed authority, valid from ``now`` for VALIDITY."""
+def create(common_name: str, organisations: Sequence[str], now: datetime, validity: timedelta = VALIDITY) -> KeyPair:
+    """A new self-signed authority, valid from ``now`` for ``validity``."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = _name(common_name, organisations)
     certificate = (
-        _builder(name, name, key.public_key(), (now, VALIDITY))
+        _builder(name, name, key.public_key(), (now, validity))
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .add_extension(_key_usage(authority=True), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)

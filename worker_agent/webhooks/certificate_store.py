@@ -16,7 +16,7 @@ from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.errors import AlreadyExists, Conflict, NotFound
 from worker_agent.webhooks import certificates
-from worker_agent.webhooks.certificates import Bundle, CertificateError
+from worker_agent.webhooks.certificates import Bundle, CertificateError, Lifetimes
 
 log = logging.getLogger(__name__)
 
@@ -29,12 +29,21 @@ NEEDS = (need.of(SECRETS, "get", "create", "update", place=Place.OWN_NAMESPACE),
 class CertificateStore:
     """Reads, makes and renews the bundle in Secret ``namespace``/``name`` for ``hosts``."""
 
-    def __init__(self, client: Client, clock: Clock, namespace: str, name: str, hosts: Sequence[str]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        namespace: str,
+        name: str,
+        hosts: Sequence[str],
+        lifetimes: Lifetimes = certificates.LIFETIMES,
+    ) -> None:
         self._client = client
         self._clock = clock
         self._namespace = namespace
         self._name = name
         self._hosts = tuple(hosts)
+        self._lifetimes = lifetimes
 
     async def ensure(self) -> Bundle:
         """The bundle that every replica uses now; made or renewed where needed. Raises ApiError, ConnectionError."""
@@ -42,17 +51,22 @@ class CertificateStore:
             secret = await self._read()
             present = _bundle(secret)
             now = self._clock.now()
-            wanted = certificates.renewed(present, self._hosts, now) if present else None
+            wanted = certificates.renewed(present, self._hosts, now, self._lifetimes) if present else None
             if wanted is not None and wanted is present:
                 return wanted
-            bundle = wanted or certificates.create(self._hosts, now)
+            bundle = wanted or certificates.create(self._hosts, now, self._lifetimes)
             try:
                 await self._write(secret, bundle)
             except (AlreadyExists, Conflict):
                 continue  # another replica was faster; take what it made
-            log.info("webhook certificates written to Secret %s/%s", self._namespace, self._name)
+            log.info("certificates written to Secret %s/%s: %s", self._namespace, self._name, _told(present, bundle))
             return bundle
         raise Conflict(409, "Conflict", f"Secret {self._namespace}/{self._name} is being changed all the time")
+
+    def next_step_seconds(self, bundle: Bundle) -> float:
+        """Until ``ensure`` has something to do again."""
+        due = certificates.renewal_time(bundle, self._lifetimes)
+        return max(0.0, (due - self._clock.now()).total_seconds())
 
     async def _read(self) -> Document | None:
         try:
@@ -83,6 +97,19 @@ def _bundle(secret: Document | None) -> Bundle | None:
         return Bundle.from_secret((secret or {}).get("data") or {})
     except CertificateError:
         return None
+
+
+def _told(before: Bundle | None, after: Bundle) -> str:
+    """What became new, for the log: names of things, never the things."""
+    if before is None or before.ca_certificate not in (after.ca_certificate, after.previous_ca):
+        return "a new CA and a certificate by it"
+    if before.ca_certificate != after.ca_certificate:
+        return "a certificate by the next CA, the one before is still trusted"
+    if after.following is not None and before.following is None:
+        return "the next CA, trusted from now on beside the one in use"
+    if before.previous_ca and not after.previous_ca:
+        return "the CA before is not trusted any more"
+    return "a new certificate"
 
 
 def load(context: ssl.SSLContext, bundle: Bundle) -> None:

@@ -1,25 +1,30 @@
-"""The webhooks' own certificates: a CA, a server certificate signed by it, and when to make new ones.
+"""The program's own certificates: a CA, a server certificate signed by it, and when to make new ones.
 
 Pure but for the random keys; ``certificate_store`` keeps them in a Secret. Names and life times are those of Kueue's
 internal certificate management (spec/operations 10): CA ``kueue-ca`` of organisation ``kueue``, ten years, renewed
 ninety days before the end.
+
+A new CA takes over in three steps, each an ``overlap`` after the one before, so that at no moment somebody is shown a
+certificate whose CA he has not been told of: the next CA is told of beside the old one; then it signs what servers
+show, and the old one is still told of; then the old one goes.
 """
 
 import base64
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from cryptography import x509
 
 from worker_agent.kube import authority
-from worker_agent.kube.authority import AuthorityError, KeyPair, Subject, Usage
+from worker_agent.kube.authority import SKEW, VALIDITY, AuthorityError, KeyPair, Subject, Usage
 
 AUTHORITY: Final = "kueue-ca"
 ORGANISATION: Final = "kueue"
-RENEW_BEFORE: Final = timedelta(days=90)
 KEYS: Final = ("ca.crt", "ca.key", "tls.crt", "tls.key")
+NEXT_KEYS: Final = ("next-ca.crt", "next-ca.key")
+PREVIOUS_KEY: Final = "previous-ca.crt"
 
 
 class CertificateError(ValueError):
@@ -27,13 +32,35 @@ class CertificateError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class Lifetimes:
+    """How long certificates are valid, how long before their end they are made anew, and how long each step of a new
+    CA lasts: within ``overlap`` every replica (some look once a day) and every API server has heard of it."""
+
+    validity: timedelta = VALIDITY
+    renew_before: timedelta = timedelta(days=90)
+    overlap: timedelta = timedelta(days=3)
+
+
+LIFETIMES: Final = Lifetimes()
+
+
+@dataclass(frozen=True, slots=True)
 class Bundle:
-    """PEM texts: the CA with its key, and the server's certificate with its key."""
+    """PEM texts: the CA with its key, and the server's certificate with its key; while a new CA takes over, the one
+    that comes (``following``) or the certificate of the one that goes (``previous_ca``)."""
 
     ca_certificate: bytes
-    ca_key: bytes
+    ca_key: bytes = field(repr=False)
     certificate: bytes
-    key: bytes
+    key: bytes = field(repr=False)
+    following: KeyPair | None = None
+    previous_ca: bytes = b""
+
+    @property
+    def trusted(self) -> bytes:
+        """What those who connect are told to trust: certificates of all CAs that count now."""
+        following = self.following.certificate if self.following is not None else b""
+        return self.ca_certificate + following + self.previous_ca
 
     @classmethod
     def from_secret(cls, data: Mapping[str, str]) -> "Bundle":
@@ -42,58 +69,100 @@ class Bundle:
         if missing:
             raise CertificateError(f"Secret has no {', '.join(missing)}")
         try:
-            return cls(*(base64.b64decode(data[name], validate=True) for name in KEYS))
+            ca_certificate, ca_key, server, server_key = (_decoded(data, name) for name in KEYS)
+            certificate, key = (_decoded(data, name) for name in NEXT_KEYS)
+            following = KeyPair(certificate, key) if certificate and key else None
+            return cls(ca_certificate, ca_key, server, server_key, following, _decoded(data, PREVIOUS_KEY))
         except ValueError as error:
             raise CertificateError(f"Secret data is not base64: {error}") from None
 
     def secret_data(self) -> dict[str, str]:
-        values = (self.ca_certificate, self.ca_key, self.certificate, self.key)
-        return {name: base64.b64encode(value).decode() for name, value in zip(KEYS, values, strict=True)}
+        """What is of no use any more is written as empty."""
+        following = self.following or KeyPair(b"", b"")
+        serving = (self.ca_certificate, self.ca_key, self.certificate, self.key)
+        values = (*serving, following.certificate, following.key, self.previous_ca)
+        names = (*KEYS, *NEXT_KEYS, PREVIOUS_KEY)
+        return {name: base64.b64encode(value).decode() for name, value in zip(names, values, strict=True)}
 
 
-def create(hosts: Sequence[str], now: datetime) -> Bundle:
+def _decoded(data: Mapping[str, str], name: str) -> bytes:
+    return base64.b64decode(data.get(name) or "", validate=True)
+
+
+def create(hosts: Sequence[str], now: datetime, lifetimes: Lifetimes = LIFETIMES) -> Bundle:
     """A new CA and a certificate for these DNS names and IP addresses."""
-    made = authority.create(AUTHORITY, (ORGANISATION,), now)
-    return issue(made.certificate, made.key, hosts, now)
+    return issue(_authority(now, lifetimes), hosts, now, lifetimes)
 
 
-def issue(ca_certificate: bytes, ca_key: bytes, hosts: Sequence[str], now: datetime) -> Bundle:
+def issue(ca: KeyPair, hosts: Sequence[str], now: datetime, lifetimes: Lifetimes = LIFETIMES) -> Bundle:
     """A new server certificate under an existing CA. Raises CertificateError where the CA cannot be read."""
     subject = Subject(hosts[0], hosts=tuple(hosts))
     try:
-        server = authority.sign(KeyPair(ca_certificate, ca_key), subject, Usage.SERVER, now)
+        server = authority.sign(ca, subject, Usage.SERVER, now, lifetimes.validity)
     except AuthorityError as error:
         raise CertificateError(str(error)) from None
-    return Bundle(ca_certificate, ca_key, server.certificate, server.key)
+    return Bundle(ca.certificate, ca.key, server.certificate, server.key)
 
 
-def renewed(bundle: Bundle, hosts: Sequence[str], now: datetime) -> Bundle:
-    """``bundle`` itself while it is good; a new server certificate, or a new CA too, where one of them is not."""
+def renewed(bundle: Bundle, hosts: Sequence[str], now: datetime, lifetimes: Lifetimes = LIFETIMES) -> Bundle:
+    """``bundle`` itself while it is good; else as it is after the step that is due."""
+    ca = KeyPair(bundle.ca_certificate, bundle.ca_key)
     try:
-        issuer, _ = authority.read(KeyPair(bundle.ca_certificate, bundle.ca_key))
+        issuer, _ = authority.read(ca)
         server = authority.read_certificate(bundle.certificate)
+        following = authority.read(bundle.following)[0] if bundle.following is not None else None
     except AuthorityError:
-        return create(hosts, now)
-    if not _lives(issuer, now):
-        return create(hosts, now)
-    if not _lives(server, now) or not _covers(server, hosts) or server.issuer != issuer.subject:
-        return issue(bundle.ca_certificate, bundle.ca_key, hosts, now)
+        return create(hosts, now, lifetimes)
+    if following is not None and now >= _made(following) + lifetimes.overlap:
+        taken = issue(bundle.following or ca, hosts, now, lifetimes)
+        return replace(taken, previous_ca=bundle.ca_certificate)
+    if not _is_valid(issuer, now):
+        return create(hosts, now, lifetimes)
+    if bundle.previous_ca and now >= _made(server) + lifetimes.overlap:
+        bundle = replace(bundle, previous_ca=b"")
+    if not _lives(server, now, lifetimes) or not _covers(server, hosts) or server.issuer != issuer.subject:
+        made = issue(ca, hosts, now, lifetimes)
+        bundle = replace(made, following=bundle.following, previous_ca=bundle.previous_ca)
+    if following is None and not _lives(issuer, now, lifetimes):
+        return replace(bundle, following=_authority(now, lifetimes))
     return bundle
 
 
-def renewal_time(bundle: Bundle) -> datetime:
-    """When the first of the two certificates has to be made anew."""
+def _made(certificate: x509.Certificate) -> datetime:
+    """When it was issued: all reach back a little."""
+    return certificate.not_valid_before_utc + SKEW
+
+
+def renewal_time(bundle: Bundle, lifetimes: Lifetimes = LIFETIMES) -> datetime:
+    """When the next step is due: a certificate to be made anew, or a CA on its way to move on."""
     try:
-        ends = [
-            authority.read_certificate(pem).not_valid_after_utc for pem in (bundle.ca_certificate, bundle.certificate)
-        ]
+        return min(_due(bundle, lifetimes))
     except AuthorityError as error:
         raise CertificateError(str(error)) from None
-    return min(ends) - RENEW_BEFORE
 
 
-def _lives(certificate: x509.Certificate, now: datetime) -> bool:
-    return certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc - RENEW_BEFORE
+def _due(bundle: Bundle, lifetimes: Lifetimes) -> Iterator[datetime]:
+    ca = authority.read_certificate(bundle.ca_certificate)
+    server = authority.read_certificate(bundle.certificate)
+    yield server.not_valid_after_utc - lifetimes.renew_before
+    if bundle.following is not None:
+        yield _made(authority.read_certificate(bundle.following.certificate)) + lifetimes.overlap
+    else:
+        yield ca.not_valid_after_utc - lifetimes.renew_before
+    if bundle.previous_ca:
+        yield _made(server) + lifetimes.overlap
+
+
+def _authority(now: datetime, lifetimes: Lifetimes) -> KeyPair:
+    return authority.create(AUTHORITY, (ORGANISATION,), now, lifetimes.validity)
+
+
+def _lives(certificate: x509.Certificate, now: datetime, lifetimes: Lifetimes) -> bool:
+    return certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc - lifetimes.renew_before
+
+
+def _is_valid(certificate: x509.Certificate, now: datetime) -> bool:
+    return certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc
 
 
 def _covers(certificate: x509.Certificate, hosts: Sequence[str]) -> bool:

@@ -50,10 +50,61 @@ def test_new_host_gets_a_new_certificate_under_the_same_ca():
     assert wider.certificate != bundle.certificate
 
 
-def test_both_are_made_anew_before_the_ca_expires():
+SECOND = timedelta(seconds=1)
+
+
+def after_next_step(bundle, *, later=SECOND):
+    moment = certificates.renewal_time(bundle) + later
+    return certificates.renewed(bundle, HOSTS, moment), moment
+
+
+def test_next_ca_is_trusted_before_anything_is_signed_by_it():
     bundle = certificates.create(HOSTS, NOW)
-    late = certificates.renewal_time(bundle) + timedelta(seconds=1)
-    assert certificates.renewed(bundle, HOSTS, late).ca_certificate != bundle.ca_certificate
+    told, _ = after_next_step(bundle)
+    assert told.ca_certificate == bundle.ca_certificate
+    assert told.trusted == told.ca_certificate + told.following.certificate
+
+
+def test_previous_ca_is_trusted_while_the_next_one_signs():
+    bundle = certificates.create(HOSTS, NOW)
+    told, _ = after_next_step(bundle)
+    taken, _ = after_next_step(told)
+    assert taken.ca_certificate == told.following.certificate
+    assert taken.following is None
+    assert taken.trusted == taken.ca_certificate + bundle.ca_certificate
+    server, ca = (x509.load_pem_x509_certificate(pem) for pem in (taken.certificate, taken.ca_certificate))
+    server.verify_directly_issued_by(ca)
+
+
+def test_previous_ca_goes_an_overlap_after_the_change_however_late_that_came():
+    told, _ = after_next_step(certificates.create(HOSTS, NOW))
+    taken, moment = after_next_step(told, later=timedelta(days=9))
+    assert certificates.renewed(taken, HOSTS, moment + SECOND) is taken
+    alone, late = after_next_step(taken)
+    assert alone.trusted == taken.ca_certificate
+    assert certificates.renewed(alone, HOSTS, late) is alone
+
+
+def test_steps_wait_for_the_overlap():
+    told, moment = after_next_step(certificates.create(HOSTS, NOW))
+    assert certificates.renewed(told, HOSTS, moment + timedelta(days=2)) is told
+
+
+def test_expired_ca_is_replaced_at_once():
+    bundle = certificates.create(HOSTS, NOW)
+    assert certificates.renewed(bundle, HOSTS, NOW + timedelta(days=3651)).ca_certificate != bundle.ca_certificate
+
+
+def test_every_step_survives_the_secret():
+    told, _ = after_next_step(certificates.create(HOSTS, NOW))
+    taken, _ = after_next_step(told)
+    for bundle in (told, taken):
+        assert Bundle.from_secret(bundle.secret_data()) == bundle
+
+
+def test_private_keys_are_not_shown():
+    told, _ = after_next_step(certificates.create(HOSTS, NOW))
+    assert "PRIVATE" not in repr(told)
 
 
 def test_key_of_another_ca_is_replaced():
