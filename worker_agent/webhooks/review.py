@@ -7,14 +7,18 @@ the message, to which the API server adds which webhook spoke.
 import base64
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar
 
-import jsonpatch
 import msgspec
 
 from worker_agent.api.document import Document
+from worker_agent.webhooks import object_patch
 
 REVIEW_VERSION = "admission.k8s.io/v1"
+LONGEST_QUOTE = 200
+"""Characters of a request that an answer repeats."""
+
+M = TypeVar("M")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +56,44 @@ def read(body: bytes) -> Review:
     """The question in a request body. Raises ReviewError."""
     try:
         document = msgspec.json.decode(body)
-    except msgspec.DecodeError as error:
-        raise ReviewError(f"body is not JSON: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ReviewError(f"body is not JSON: {_short(error)}") from None
+    except RecursionError:
+        raise ReviewError("body is nested too deeply") from None
     if not isinstance(document, dict) or document.get("kind") != "AdmissionReview":
         raise ReviewError("body is not an AdmissionReview")
     if document.get("apiVersion") != REVIEW_VERSION:
-        raise ReviewError(f"apiVersion {document.get('apiVersion')!r} is not served; use {REVIEW_VERSION}")
-    request = document.get("request")
-    if not isinstance(request, dict) or not request.get("uid"):
+        raise ReviewError(f"apiVersion {_short(document.get('apiVersion'))!r} is not served; use {REVIEW_VERSION}")
+    request = _member(document, "request", dict)
+    uid = _member(request, "uid", str)
+    if not uid:
         raise ReviewError("AdmissionReview has no request with a uid")
     return Review(
-        uid=str(request["uid"]),
-        operation=str(request.get("operation", "")),
-        namespace=str(request.get("namespace", "")),
-        name=str(request.get("name", "")),
-        object=request.get("object") or None,
-        old_object=request.get("oldObject") or None,
-        subresource=str(request.get("subResource", "")),
-        user=str((request.get("userInfo") or {}).get("username", "")),
-        dry_run=bool(request.get("dryRun", False)),
+        uid=uid,
+        operation=_member(request, "operation", str),
+        namespace=_member(request, "namespace", str),
+        name=_member(request, "name", str),
+        object=_member(request, "object", dict) or None,
+        old_object=_member(request, "oldObject", dict) or None,
+        subresource=_member(request, "subResource", str),
+        user=_member(_member(request, "userInfo", dict), "username", str),
+        dry_run=_member(request, "dryRun", bool),
     )
+
+
+def _member(of: Document, name: str, type_: type[M]) -> M:
+    """An empty value where it is absent or null. Raises ReviewError where it is of another type."""
+    found = of.get(name)
+    if found is None:
+        return type_()
+    if not isinstance(found, type_):
+        raise ReviewError(f"{name} of the AdmissionReview is not of the type that the API has for it")
+    return found
+
+
+def _short(said: object) -> str:
+    """What a caller said, as far as it helps him."""
+    return str(said)[:LONGEST_QUOTE]
 
 
 def answer(review: Review, verdict: Verdict) -> bytes:
@@ -81,10 +103,9 @@ def answer(review: Review, verdict: Verdict) -> bytes:
         response["warnings"] = list(verdict.warnings)
     if verdict.errors:
         response["status"] = refusal(aggregate(verdict.errors))
-    elif verdict.object is not None and verdict.object != review.object:
-        operations: list[Any] = jsonpatch.make_patch(review.object or {}, verdict.object).patch
+    elif verdict.object is not None and (changes := object_patch.operations(review.object or {}, verdict.object)):
         response["patchType"] = "JSONPatch"
-        response["patch"] = base64.b64encode(msgspec.json.encode(operations)).decode()
+        response["patch"] = base64.b64encode(msgspec.json.encode(changes)).decode()
     return msgspec.json.encode({"apiVersion": REVIEW_VERSION, "kind": "AdmissionReview", "response": response})
 
 
