@@ -1,6 +1,6 @@
 """``python -m tests.fuzzed_reviews 10000 [--seed N]``: so many fuzzed reviews for an agent that serves every kind.
 
-Prints JSON and ends with 1 where an answer was of no use or took longer than the webhooks' timeout, where a hook failed,
+Prints JSON and ends with 1 where an answer was of no use or took longer than the webhooks' timeout, where a hook broke,
 or where memory grew by more than ``MOST_GROWTH``.
 """
 

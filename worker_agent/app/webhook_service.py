@@ -2,22 +2,25 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 from worker_agent.api import need
-from worker_agent.api.resource_type import NAMESPACES
+from worker_agent.api.document import Document
+from worker_agent.api.need import Place
+from worker_agent.api.resource_type import MUTATING_WEBHOOKS, NAMESPACES, SECRETS, VALIDATING_WEBHOOKS
 from worker_agent.app import tls
 from worker_agent.app.configuration import Configuration
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.errors import AlreadyExists, ApiError, ServerError
+from worker_agent.kube.informer import Event, Informer, document
 from worker_agent.webhooks import configurations, definitions
 from worker_agent.webhooks.certificate_store import CertificateStore
-from worker_agent.webhooks.certificates import Bundle
+from worker_agent.webhooks.certificates import LIFETIMES, Bundle, Lifetimes
 from worker_agent.webhooks.configurations import Configurations, Endpoint
 from worker_agent.webhooks.hooks import HookTable
 from worker_agent.webhooks.server import WebhookServer
@@ -29,11 +32,21 @@ T = TypeVar("T")
 DEFAULT_CERT_DIR = "/tmp/k8s-webhook-server/serving-certs"
 FIRST_WAIT_SECONDS = 0.2
 LONGEST_WAIT_SECONDS = 3.0
-INJECT_SECONDS = 60.0
-"""How often the CA is looked for in configurations that somebody else installs."""
+SETTLE_SECONDS = 0.5
+"""Between two looks: who fights over a configuration with somebody does so twice a second at most."""
+RETRY_SECONDS = 5.0
+LONGEST_SLEEP_SECONDS = 24 * 3600.0
+CONFIGURATIONS = ((MUTATING_WEBHOOKS, "mutating"), (VALIDATING_WEBHOOKS, "validating"))
 
-
-NEEDS = (need.of(NAMESPACES, "create", outside=True),)
+NEEDS = (
+    need.of(NAMESPACES, "create", outside=True),
+    *need.followed([SECRETS], Place.OWN_NAMESPACE),
+    *(
+        need.of(resource, "list", "watch", names=(f"{need.PROGRAM}-{kind}-webhook-configuration",))
+        for resource, kind in CONFIGURATIONS
+    ),
+    *(need.of(resource, "list", "watch", outside=True) for resource, _ in CONFIGURATIONS),
+)
 
 
 class WebhookService:
@@ -43,7 +56,14 @@ class WebhookService:
     answer the very first list.
     """
 
-    def __init__(self, configuration: Configuration, client: Client, clock: Clock, table: HookTable) -> None:
+    def __init__(
+        self,
+        configuration: Configuration,
+        client: Client,
+        clock: Clock,
+        table: HookTable,
+        lifetimes: Lifetimes = LIFETIMES,
+    ) -> None:
         settings = configuration.settings
         self._settings = settings
         self._client = client
@@ -55,7 +75,17 @@ class WebhookService:
         self._bundle: Bundle | None = None
         self._admits = False
         management = settings.internal_cert_management
-        self._store = CertificateStore(client, clock, settings.namespace, management.webhook_secret_name, self._hosts())
+        name = management.webhook_secret_name
+        self._store = CertificateStore(client, clock, settings.namespace, name, self._hosts(), lifetimes)
+        self._changed = asyncio.Event()
+        self._sources = list(self._followed(name)) if management.enable else []
+
+    def _followed(self, secret: str) -> Iterator[Informer[Document]]:
+        """What is to be as we have it: the shared certificates, and the configurations with their CA."""
+        namespace = self._settings.namespace
+        yield Informer(self._client, SECRETS, document, namespace=namespace, field_selector=f"metadata.name={secret}")
+        for resource, name in self._configurations().names().items():
+            yield Informer(self._client, resource, document, field_selector=f"metadata.name={name}")
 
     @property
     def port(self) -> int:
@@ -98,21 +128,47 @@ class WebhookService:
             await self._patiently(partial(self._publish, self._bundle))
 
     async def run(self) -> None:
-        """Renew certificates, and put the CA into configurations that appear later or were replaced."""
-        while True:
-            await self._clock.sleep(INJECT_SECONDS)
-            if self._bundle is None:
-                continue
-            try:
-                newest = await self._store.ensure()
-                if newest != self._bundle:
-                    self._bundle = newest
-                    await asyncio.to_thread(self._server.use, newest)
-                await self._convert_here(newest)
-                if self._admits:
-                    await self._publish(newest)
-            except (ApiError, ConnectionError) as error:
-                log.warning("webhook certificates could not be checked: %s", error)
+        """Renew certificates in time, take up what other replicas renewed, and put the CA into configurations that
+        appear, are replaced, or lose it: as soon as a watch tells of it."""
+        async with asyncio.TaskGroup() as group:
+            for source in self._sources:
+                source.add_handler(self._something_changed)
+                group.create_task(source.run(), name=f"informer {source.resource.plural} of webhooks")
+            while True:
+                await self._until_changed(await self._look())
+
+    def _something_changed(self, event: Event[Document]) -> None:
+        self._changed.set()
+
+    async def _look(self) -> float:
+        """Brings everything in line; seconds until it has to be done again, whatever is heard."""
+        self._changed.clear()
+        if self._bundle is None:
+            return LONGEST_SLEEP_SECONDS if not self._sources else RETRY_SECONDS
+        try:
+            newest = await self._store.ensure()
+            # Trusted first, then shown: no caller is to meet a certificate whose CA it was not told of.
+            await self._convert_here(newest)
+            if self._admits:
+                await self._publish(newest)
+            if newest != self._bundle:
+                await asyncio.to_thread(self._server.use, newest)
+                self._bundle = newest
+        except (ApiError, ConnectionError) as error:
+            log.warning("webhook certificates could not be checked: %s", error)
+            return RETRY_SECONDS
+        return min(self._store.next_step_seconds(newest), LONGEST_SLEEP_SECONDS)
+
+    async def _until_changed(self, seconds: float) -> None:
+        changed = asyncio.ensure_future(self._changed.wait())
+        limit = asyncio.ensure_future(self._clock.sleep(seconds))
+        try:
+            await asyncio.wait([changed, limit], return_when=asyncio.FIRST_COMPLETED)
+            await self._clock.sleep(SETTLE_SECONDS)
+        finally:
+            for task in (changed, limit):
+                task.cancel()
+            await asyncio.gather(changed, limit, return_exceptions=True)
 
     async def _patiently(self, step: Callable[[], Awaitable[T]]) -> T:
         """An API server may be started again while we start: everything else waits for it, so this does too."""
@@ -129,13 +185,13 @@ class WebhookService:
         await self._server.stop()
 
     async def _convert_here(self, bundle: Bundle) -> None:
-        await definitions.convert_here(self._client, self._endpoint(), bundle.ca_certificate)
+        await definitions.convert_here(self._client, self._endpoint(), bundle.trusted)
 
     async def _publish(self, bundle: Bundle) -> None:
         write: Callable[[Client, Configurations, bytes], Awaitable[None]] = (
             configurations.install if self._settings.webhook.url else configurations.inject
         )
-        await write(self._client, self._configurations(), bundle.ca_certificate)
+        await write(self._client, self._configurations(), bundle.trusted)
 
     async def _ensure_namespace(self) -> None:
         name = self._settings.namespace
