@@ -2,10 +2,11 @@
 
 import asyncio
 import base64
+import io
 import ssl
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -18,6 +19,7 @@ from tests.fuzzed_reviews.mutation import Attack, attack
 from tests.fuzzed_reviews.seeds import seeds
 from worker_agent.webhooks.configurations import TIMEOUT_SECONDS
 from worker_agent.webhooks.review import REVIEW_VERSION
+from worker_agent.webhooks.server import UNREADABLE
 
 AT_A_TIME = 4
 KEPT = 20
@@ -26,15 +28,16 @@ KEPT = 20
 
 @dataclass
 class Report:
-    """What came back. ``wrong`` are answers no API server could use, ``unexpected`` refusals for an error of ours."""
+    """What came back. ``wrong`` are answers no API server could use, ``unreadable`` refusals of objects whose
+    form no rule could read, by the error it ended in."""
 
     statuses: Counter[int] = field(default_factory=Counter)
     verdicts: Counter[str] = field(default_factory=Counter)
     seconds: list[float] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
-    unexpected: list[str] = field(default_factory=list)
+    unreadable: Counter[str] = field(default_factory=Counter)
     memory_growth: int = 0
-    """Bytes of resident memory at the end beyond those after the first tenth."""
+    """Bytes of resident memory at the end beyond the most of the first tenth."""
 
     def percentile(self, share: float) -> float:
         ordered = sorted(self.seconds)
@@ -46,32 +49,41 @@ class Report:
             "statuses": dict(self.statuses),
             "verdicts": dict(self.verdicts),
             "wrong answers": len(self.wrong),
-            "refused for an internal error": len(self.unexpected),
+            "refused as unreadable": dict(self.unreadable),
             "p50 ms": round(self.percentile(0.5) * 1e3, 1),
             "p99 ms": round(self.percentile(0.99) * 1e3, 1),
             "longest ms": round(max(self.seconds) * 1e3, 1),
             "timeout ms": TIMEOUT_SECONDS * 1000,
             "memory growth MB": round(self.memory_growth / 1e6, 1),
-            "found": (self.wrong + self.unexpected)[:KEPT],
+            "found": self.wrong[:KEPT],
         }
 
 
-async def run(url: str, count: int, seed: int) -> Report:
-    """``count`` attacks, the same for the same ``seed``, on the server at ``url``, which runs in this process."""
-    random = Random(seed)
-    real = seeds()
+def drawn(count: int, seed: int) -> Iterator[Attack]:
+    """``count`` attacks, the same for the same ``seed``."""
+    random, real = Random(seed), seeds()
+    return (attack(real[number % len(real)], random) for number in range(count))
+
+
+def unharmed() -> Iterator[Attack]:
+    """The real reviews as they are."""
+    return (
+        Attack("unharmed", one.path, msgspec.json.encode(one.review), one.review["request"]["uid"]) for one in seeds()
+    )
+
+
+async def run(url: str, attacks: Iterable[Attack]) -> Report:
+    """What the server at ``url``, which runs in this process, answers."""
     report = Report()
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    made = (attack(real[number % len(real)], random) for number in range(count))
     timeout = aiohttp.ClientTimeout(total=TIMEOUT_SECONDS)
     async with aiohttp.ClientSession(url, timeout=timeout, connector=aiohttp.TCPConnector(ssl=context)) as session:
-        before = 0
-        for number, batch in enumerate(_batches(made)):
+        resident = [psutil.Process().memory_info().rss]
+        for batch in _batches(attacks):
             await asyncio.gather(*(_one(session, each, report) for each in batch))
-            if number == count // AT_A_TIME // 10:
-                before = psutil.Process().memory_info().rss
-        report.memory_growth = psutil.Process().memory_info().rss - before
+            resident.append(psutil.Process().memory_info().rss)
+        report.memory_growth = resident[-1] - max(resident[: len(resident) // 10 + 1])
     return report
 
 
@@ -89,7 +101,7 @@ def _batches(made: Iterable[Attack]) -> Iterable[list[Attack]]:
 async def _one(session: aiohttp.ClientSession, sent: Attack, report: Report) -> None:
     started = time.perf_counter()
     try:
-        async with session.post(sent.path, data=sent.body) as answer:
+        async with session.post(sent.path, data=io.BytesIO(sent.body)) as answer:
             status, body = answer.status, await answer.read()
     except (aiohttp.ClientError, TimeoutError) as error:
         report.seconds.append(time.perf_counter() - started)
@@ -127,8 +139,8 @@ def _verdict(sent: Attack, response: dict[str, Any], report: Report) -> str:
     message = (response.get("status") or {}).get("message", "")
     if not allowed and not message:
         return "refused without a message"
-    if "internal error" in message:
-        report.unexpected.append(f"{sent.sort} at {sent.path}: {message}")
+    if UNREADABLE in message:
+        report.unreadable[message.removeprefix(UNREADABLE).partition(":")[0].partition(" at ")[0]] += 1
     if "patch" in response and not isinstance(msgspec.json.decode(base64.b64decode(response["patch"])), list):
         return "the patch is no JSON patch"
     report.verdicts["allowed" if allowed else "refused"] += 1

@@ -7,6 +7,7 @@ server may have to ask for conversion. Admission is answered once it was let in.
 import asyncio
 import logging
 import ssl
+import traceback
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,9 +15,10 @@ from aiohttp import web
 
 from worker_agent.api.crds import CONVERT_PATH
 from worker_agent.kube import http_server
+from worker_agent.kube.errors import ApiError
 from worker_agent.webhooks import certificate_store, conversion, review
 from worker_agent.webhooks.certificates import Bundle
-from worker_agent.webhooks.review import Hook, ReviewError, Verdict
+from worker_agent.webhooks.review import LONGEST_QUOTE, Hook, Review, ReviewError, Verdict
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +28,9 @@ LARGEST_CONVERSION = 512 * 1024 * 1024
 """Bytes; a ConversionReview holds every object of a list."""
 IN_THE_LOOP = 256 * 1024
 """Bytes; larger conversions take a thread, so that admission is answered meanwhile."""
+
+
+UNREADABLE = "the object is not of the form that its kind has, or this is an error of fedhub: "
 
 
 class WebhookServer:
@@ -81,19 +86,14 @@ class WebhookServer:
     async def _handle(self, request: web.Request) -> web.Response:
         hook = self._hooks.get(request.path)
         if hook is None:
-            return web.Response(status=404, text=f"no webhook at {request.path}\n")
+            return web.Response(status=404, text=f"no webhook at {request.path[:LONGEST_QUOTE]}\n")
         if not self._admits:
             return web.Response(status=503, text="the agent is starting; its caches are not filled yet\n")
         try:
             question = review.read(await request.read())
         except ReviewError as error:
             return web.Response(status=400, text=f"{error}\n")
-        try:
-            verdict = await hook(question)
-        except Exception:
-            log.exception("webhook %s failed on %s/%s", request.path, question.namespace, question.name)
-            verdict = Verdict(errors=(f"internal error of webhook {request.path}; see the log of the agent",))
-        return web.Response(body=review.answer(question, verdict), content_type="application/json")
+        return web.Response(body=await _answer(hook, question, request.path), content_type="application/json")
 
     async def _convert(self, request: web.Request) -> web.Response:
         larger = request.clone(client_max_size=LARGEST_CONVERSION)
@@ -106,3 +106,21 @@ class WebhookServer:
         except ReviewError as error:
             return web.Response(status=400, text=f"{error}\n")
         return web.Response(body=found, content_type="application/json")
+
+
+async def _answer(hook: Hook, question: Review, path: str) -> bytes:
+    """The response body, whatever the object is like: mutating webhooks are asked before anybody looked at its form."""
+    try:
+        return review.answer(question, await hook(question))
+    except (ApiError, ConnectionError) as error:
+        log.warning("webhook %s could not look at %s/%s: %s", path, question.namespace, question.name, error)
+        problem = f"the API server could not be asked: {error}"
+    except RecursionError:
+        problem = "the object is nested too deeply"
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(place.filename).name}:{place.lineno}"
+        problem = f"{UNREADABLE}{type(error).__name__} at {where}: {str(error)[:LONGEST_QUOTE]}"
+        log.warning("webhook %s failed on %s/%s: %s", path, question.namespace, question.name, problem)
+        log.debug("webhook %s", path, exc_info=error)
+    return review.answer(question, Verdict(errors=(problem,)))
