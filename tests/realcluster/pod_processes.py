@@ -49,9 +49,9 @@ PORTS: Final = {
     "visibility": "FEDHUB_VISIBILITY_SERVER__BIND_PORT={port}",
     "health": "FEDHUB_HEALTH__HEALTH_PROBE_BIND_ADDRESS=:{port}",
     "job-views": "FEDHUB_FEDERATION__JOB_VIEWS__BIND_ADDRESS=:{port}",
-    "agents": "FEDHUB_FEDERATION__AGENTS__BIND_ADDRESS=:{port}",
 }
-"""By name of the containerPort: how the program is told another one."""
+"""By name of the containerPort: how the program is told another one. Where agents dial in stays as it was set: its
+address is known outside."""
 PROBE_SECONDS: Final = 1.0
 """Between two questions of a probe that asks less often; tests wait for it."""
 RESTART_SECONDS: Final = 1.0

@@ -16,7 +16,7 @@ from worker_agent.app import tls
 from worker_agent.app.configuration import Configuration
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
-from worker_agent.kube.errors import AlreadyExists, ApiError, ServerError
+from worker_agent.kube.errors import AlreadyExists, ApiError, Conflict, ServerError
 from worker_agent.kube.informer import Event, Informer, document
 from worker_agent.webhooks import configurations, definitions
 from worker_agent.webhooks.certificate_store import CertificateStore
@@ -176,7 +176,7 @@ class WebhookService:
         while True:
             try:
                 return await step()
-            except (ConnectionError, ServerError) as error:
+            except (ConnectionError, ServerError, Conflict) as error:
                 log.warning("webhooks are not set up yet: %s", error)
             await self._clock.sleep(wait)
             wait = min(wait * 2, LONGEST_WAIT_SECONDS)

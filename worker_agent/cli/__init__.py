@@ -2,7 +2,14 @@
 
 import typer
 
-from worker_agent.cli import explain_command, join_command, kinds_command, replay_command, run_command
+from worker_agent.cli import (
+    explain_command,
+    join_command,
+    kinds_command,
+    replay_command,
+    run_command,
+    uninstall_command,
+)
 
 app = typer.Typer(
     name="fedhub-agent",
@@ -17,6 +24,7 @@ app.command("leave")(join_command.leave)
 app.command("replay")(replay_command.replay)
 app.command("explain")(explain_command.explain)
 app.command("kinds")(kinds_command.kinds)
+app.command("uninstall")(uninstall_command.uninstall)
 
 
 def main() -> None:

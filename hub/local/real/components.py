@@ -12,7 +12,7 @@ CONTROLLER_MANAGER = "kube-controller-manager"
 SCHEDULER = "kube-scheduler"
 FRONT_PROXY = "front-proxy-client"
 
-HOUSEKEEPING = ("garbage-collector-controller", "namespace-controller")
+HOUSEKEEPING = ("garbage-collector-controller", "namespace-controller", "clusterrole-aggregation-controller")
 JOBS = (
     "job-controller",
     "cronjob-controller",
