@@ -1,4 +1,4 @@
-"""A container's file system without a container: ``python -m tests.realcluster.pod_root ROOT MOUNTS COMMAND...``.
+"""A container's file system without a container: ``python -m tests.realcluster.pod_root ROOT MOUNTS MODE COMMAND...``.
 
 Called in a mount namespace of its own (``unshare -m``, which ``command`` does). The program sees the machine's files,
 all read-only, and in their place where the pod mounts something that folder: MOUNTS is JSON, path -> [source, "ro" or
@@ -19,20 +19,26 @@ KERNEL = frozenset({"/proc", "/sys", "/dev"})
 LAST_CAPABILITY = 63
 _DROP_FROM_BOUNDING_SET, _NO_NEW_PRIVILEGES = 24, 38  # prctl(2)
 
-Mounts = Mapping[str, tuple[str, str]]
-"""Path in the pod -> folder of the machine, and ``ro`` or ``rw``."""
+VARIABLES = "FEDHUB_POD_VARIABLES"
+"""In the environment: JSON of more variables for the program, in place of what finds this module."""
 
 
-def command(root: Path, mounts: Mapping[str, tuple[Path, bool]], program: Sequence[str]) -> list[str]:
-    """The command line that runs ``program`` so; ``root`` is an empty folder. A mount is (source, whether writable)."""
+def command(
+    root: Path, mounts: Mapping[str, tuple[Path, bool]], program: Sequence[str], *, keep_capabilities: bool = False
+) -> list[str]:
+    """The command line that runs ``program`` so; ``root`` is an empty folder. A mount is (source, whether writable).
+
+    Capabilities are kept for a program that becomes another user by itself, and so loses them then.
+    """
     told = json.dumps({path: (str(source), "rw" if writable else "ro") for path, (source, writable) in mounts.items()})
     options = "-m" if os.geteuid() == 0 else "-rm"
-    launcher = [sys.executable, "-m", "tests.realcluster.pod_root", str(root), told]
+    mode = "keep" if keep_capabilities else "drop"
+    launcher = [sys.executable, "-m", "tests.realcluster.pod_root", str(root), told, mode]
     return ["unshare", options, "--", *launcher, *program]
 
 
 def main() -> None:
-    root, mounts, program = Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3:]
+    root, mounts, mode, program = Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3], sys.argv[4:]
     _mount("--make-rprivate", "/")
     _mount("-t", "tmpfs", "none", str(root))
     _bind_machine(root / HOST)
@@ -46,7 +52,12 @@ def main() -> None:
     _mount("-o", "remount,ro", str(root))
     os.chroot(root)
     os.chdir("/")
-    _give_up_privileges()
+    if mode == "drop":
+        _give_up_privileges()
+    told = os.environ.pop(VARIABLES, "")
+    if told:
+        del os.environ["PYTHONPATH"]
+        os.environ.update(json.loads(told))
     os.execvp(program[0], program)
 
 
