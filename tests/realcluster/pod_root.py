@@ -38,7 +38,7 @@ def command(
 
 
 def main() -> None:
-    root, mounts, mode, program = Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3], sys.argv[4:]
+    root, mounts, capabilities, program = Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3], sys.argv[4:]
     _mount("--make-rprivate", "/")
     _mount("-t", "tmpfs", "none", str(root))
     _bind_machine(root / HOST)
@@ -52,7 +52,7 @@ def main() -> None:
     _mount("-o", "remount,ro", str(root))
     os.chroot(root)
     os.chdir("/")
-    if mode == "drop":
+    if capabilities == "drop":
         _give_up_privileges()
     told = os.environ.pop(VARIABLES, "")
     if told:
