@@ -1,0 +1,60 @@
+"""Helm from its Go module, for tests of the charts."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+CHECKOUT: Final = Path(__file__).parents[2]
+CHARTS: Final = CHECKOUT / "manifests" / "helm"
+SCRIPT: Final = CHECKOUT / "scripts" / "build-test-cluster"
+NOT_DOWNLOADED: Final = 75
+Objects = dict[tuple[str, str, str], dict[str, Any]]
+"""By kind, namespace and name."""
+
+
+@cache
+def tool(name: str) -> Path:
+    """The program, built the first time; skips the test, with the reason, where Go modules cannot be had."""
+    done = subprocess.run([sys.executable, str(SCRIPT), "--tool", name], stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode == NOT_DOWNLOADED:
+        pytest.skip(done.stdout.strip())
+    assert done.returncode == 0, f"{name} was not built, see above"
+    return Path(done.stdout.strip()) / name
+
+
+def run(*arguments: str, kubeconfig: Path | None = None, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+    environment = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
+    if kubeconfig is not None:
+        environment["KUBECONFIG"] = str(kubeconfig)
+    command = [str(tool("helm")), *arguments]
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, env=environment, check=False)
+
+
+def rendered(chart: str, values: Mapping[str, Any] | None = None) -> Objects:
+    """What ``helm template`` makes of the chart with ``values`` over its own; what it refuses is an AssertionError."""
+    done = run(
+        "template",
+        chart,
+        str(CHARTS / chart),
+        "-n",
+        "fedhub-system",
+        "-f",
+        "-",
+        stdin=yaml.safe_dump(dict(values or {})),
+    )
+    assert done.returncode == 0, done.stderr
+    return objects(done.stdout)
+
+
+def objects(text: str) -> Objects:
+    documents = [found for found in yaml.safe_load_all(text) if found]
+    return {
+        (found["kind"], found["metadata"].get("namespace", ""), found["metadata"]["name"]): found for found in documents
+    }

@@ -1,0 +1,216 @@
+"""The Helm charts: linted, rendered with every value, equal to the kustomize manifests, installed on a real cluster."""
+
+import copy
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hub.local.simulation.shape import ClusterShape
+from tests.local_federation import KUBECTL
+from tests.realcluster import helm, kueue
+from tests.realcluster.members import Member, Members
+from tests.realcluster.pod_processes import own_address
+
+PROGRAMS = ("agent", "hub")
+pytestmark = pytest.mark.timeout(600)
+
+CHANGED: dict[str, Any] = {
+    "nameOverride": "other",
+    "fullnameOverride": "other",
+    "crds.enabled": False,
+    "crds.keep": True,
+    "enablePrometheus": True,
+    "enableCertManager": True,
+    "enableVisibilityAPF": True,
+    "enableVisibilityAuthReaderRoleBinding": False,
+    "networkPolicy.enabled": False,
+    "priorityClass.create": False,
+    "priorityClass.value": 1000,
+    "controllerManager.featureGates": [{"name": "PriorityBoost", "enabled": True}],
+    "controllerManager.replicas": 3,
+    "controllerManager.strategy": {"type": "Recreate"},
+    "controllerManager.hostNetwork": True,
+    "controllerManager.dnsPolicy": "Default",
+    "controllerManager.imagePullSecrets": [{"name": "registry"}],
+    "controllerManager.nodeSelector": {"role": "control"},
+    "controllerManager.tolerations": [{"key": "control", "operator": "Exists"}],
+    "controllerManager.topologySpreadConstraints": [
+        {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+    ],
+    "controllerManager.podDisruptionBudget.enabled": False,
+    "controllerManager.podDisruptionBudget.minAvailable": "50%",
+    "controllerManager.manager.image.repository": "registry.example/fedhub",
+    "controllerManager.manager.image.tag": "9.9.9",
+    "controllerManager.manager.image.pullPolicy": "Always",
+    "controllerManager.manager.priorityClassName": "system-cluster-critical",
+    "controllerManager.manager.podAnnotations": {"team": "platform"},
+    "controllerManager.manager.logLevel": 3,
+    "controllerManager.manager.env": [{"name": "HTTPS_PROXY", "value": "http://proxy.example:3128"}],
+    "controllerManager.manager.resources": {"requests": {"cpu": "2"}},
+    "controllerManager.manager.podSecurityContext": {"runAsNonRoot": True, "runAsUser": 1000},
+    "controllerManager.manager.containerSecurityContext": {"readOnlyRootFilesystem": True},
+    "controllerManager.readinessProbe": {"periodSeconds": 3},
+    "controllerManager.livenessProbe": {"periodSeconds": 3},
+    "managerConfig.controllerManagerConfigYaml": "namespace: fedhub-system\nmanageJobsWithoutQueueName: true\n",
+    "metricsService.type": "NodePort",
+    "metricsService.ports": [{"name": "https", "port": 443, "targetPort": "metrics"}],
+    "metricsService.labels": {"scraped": "yes"},
+    "metricsService.annotations": {"scraped": "yes"},
+    "webhookService.type": "NodePort",
+    "webhookService.ipDualStack.enabled": True,
+    "webhookService.ports": [{"name": "https", "port": 443, "targetPort": 9443}],
+    "mutatingWebhook.reinvocationPolicy": "IfNeeded",
+    "agentsService.type": "LoadBalancer",
+    "agentsService.annotations": {"load-balancer": "internal"},
+}
+"""Each value by its path, with another one than the chart's."""
+ONLY_WITH: dict[str, tuple[dict[str, Any], Any]] = {
+    "kubernetesClusterDomain": ({"enableCertManager": True}, "cluster.example"),
+    "certManager.issuerRef": ({"enableCertManager": True}, {"name": "company", "kind": "ClusterIssuer"}),
+    "metrics.prometheusNamespace": ({"enablePrometheus": True}, "observability"),
+    "metrics.serviceMonitor.tlsConfig": ({"enablePrometheus": True}, {"ca": {}}),
+    "webhookService.ipDualStack.ipFamilies": ({"webhookService": {"ipDualStack": {"enabled": True}}}, ["IPv6"]),
+    "webhookService.ipDualStack.ipFamilyPolicy": (
+        {"webhookService": {"ipDualStack": {"enabled": True}}},
+        "RequireDualStack",
+    ),
+}
+"""Values that show only beside others."""
+FOREIGN = {"ServiceMonitor", "PrometheusRule", "Issuer", "Certificate"}
+"""Kinds that a bare cluster does not know."""
+
+
+def values_of(chart: str) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((helm.CHARTS / chart / "values.yaml").read_text())
+    return found
+
+
+def paths_of(values: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    """Each value's path; maps that the test sets as a whole count as one."""
+    for name, value in values.items():
+        path = f"{prefix}{name}"
+        if path in CHANGED or path in ONLY_WITH or not isinstance(value, dict) or not value:
+            yield path
+        else:
+            yield from paths_of(value, f"{path}.")
+
+
+def nested(path: str, value: Any) -> dict[str, Any]:
+    for name in reversed(path.split(".")):
+        value = {name: value}
+    return value
+
+
+def merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    found = copy.deepcopy(first)
+    for name, value in second.items():
+        both = isinstance(value, dict) and isinstance(found.get(name), dict)
+        found[name] = merged(found[name], value) if both else value
+    return found
+
+
+EVERY = [(f"fedhub-{program}", path) for program in PROGRAMS for path in paths_of(values_of(f"fedhub-{program}"))]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Member]:
+    """One real cluster, with no release in it."""
+    if kueue.may_run() or not own_address():
+        pytest.skip(f"pods as processes: {kueue.may_run() or 'no address but loopback'}")
+    nodes = [{"name": "general", "count": 2, "capacity": {"cpu": "8", "memory": "32Gi", "pods": "110"}}]
+    with Members(tmp_path_factory.mktemp("charts")) as members:
+        [member] = members.start({"oregon": ClusterShape.from_documents(nodes)})
+        yield member
+
+
+def kubectl(cluster: Member, *arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+    command = [KUBECTL, "--kubeconfig", str(cluster.kubeconfig), *arguments]
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_lint_finds_nothing(program: str):
+    done = helm.run("lint", "--strict", str(helm.CHARTS / f"fedhub-{program}"))
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_charts_bring_what_kustomize_brings(program: str):
+    overlay = helm.CHECKOUT / "manifests" / "overlays" / f"{program}-monitoring"
+    done = subprocess.run([KUBECTL, "kustomize", str(overlay)], capture_output=True, text=True, check=True)
+    kustomize = helm.objects(done.stdout)
+    del kustomize["Namespace", "", "fedhub-system"]  # Helm's --create-namespace
+    chart = helm.rendered(f"fedhub-{program}", {"enablePrometheus": True})
+    assert chart.keys() == kustomize.keys()
+    for key, found in chart.items():
+        assert meaning(found) == meaning(kustomize[key]), key
+
+
+def meaning(found: dict[str, Any]) -> dict[str, Any]:
+    """Text in ConfigMaps is compared as what it says."""
+    if found["kind"] != "ConfigMap":
+        return found
+    return {**found, "data": {name: yaml.safe_load(text) for name, text in found["data"].items()}}
+
+
+@pytest.mark.parametrize(("chart", "path"), EVERY, ids=lambda value: value)
+def test_every_value_changes_what_is_made(chart: str, path: str):
+    if path in ONLY_WITH:
+        beside, value = ONLY_WITH[path]
+    else:
+        beside, value = {}, CHANGED[path]
+    assert helm.rendered(chart, merged(beside, nested(path, value))) != helm.rendered(chart, beside)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_values_that_do_not_exist_are_refused(program: str):
+    chart = f"fedhub-{program}"
+    done = helm.run("template", chart, str(helm.CHARTS / chart), "--set", "controllerManager.replica=3")
+    assert done.returncode != 0
+    assert "replica" in done.stderr
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_server_takes_all_variants(program: str, cluster: Member):
+    """Everything switched on, and each value alone where it changes what only a server can judge."""
+    chart = f"fedhub-{program}"
+    kubectl(cluster, "create", "namespace", "fedhub-system")
+    known = {path for name, path in EVERY if name == chart} & CHANGED.keys()
+    for path in sorted(known):
+        _taken(cluster, helm.rendered(chart, nested(path, CHANGED[path])), path)
+    kubectl(cluster, "delete", "namespace", "fedhub-system")
+
+
+def _taken(cluster: Member, made: helm.Objects, path: str) -> None:
+    """Definitions are left out: they are large, the same each time, and taken whole when the chart is installed."""
+    wanted = [found for found in made.values() if found["kind"] not in {*FOREIGN, "CustomResourceDefinition"}]
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": wanted})
+    done = kubectl(cluster, "apply", "--server-side", "--dry-run=server", "-f", "-", stdin=text)
+    assert done.returncode == 0, f"{path}: {done.stderr}"
+
+
+def test_the_agent_is_installed_and_goes(cluster: Member):
+    """As the README says it, with its own release name."""
+    where = ["-n", "fedhub-system"]
+    chart = str(helm.CHARTS / "fedhub-agent")
+    done = helm.run("install", "fedhub-agent", chart, *where, "--create-namespace", kubeconfig=cluster.kubeconfig)
+    assert done.returncode == 0, done.stderr
+    assert "Connect a worker" in done.stdout
+    ready = kubectl(cluster, "rollout", "status", *where, "deployment/fedhub-agent", "--timeout=180s")
+    assert ready.returncode == 0, cluster.pods.logs()[-4000:]
+    removed = uninstall(cluster)
+    assert removed.returncode == 0, removed.stderr
+    done = helm.run("uninstall", "fedhub-agent", *where, "--wait", kubeconfig=cluster.kubeconfig)
+    assert done.returncode == 0, done.stderr
+    assert kubectl(cluster, "get", "crds", "-o", "name").stdout == ""
+
+
+def uninstall(cluster: Member) -> "subprocess.CompletedProcess[str]":
+    program = str(Path(KUBECTL).with_name("fedhub-agent"))
+    command = [program, "uninstall", "--yes", "--kubeconfig", str(cluster.kubeconfig)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
