@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -103,8 +104,8 @@ class WorkerConnection:
         """Start all watches and wait for their first lists. Raises ConnectionFailed; then close it."""
         for resource, informer in self.watches.all():
             self._tasks.append(asyncio.create_task(informer.run(), name=f"{self.name}: {resource.plural}"))
-        for informer in self.watches.required.values():
-            informer.add_health_handler(self._health)
+        for resource, informer in self.watches.required.items():
+            informer.add_health_handler(partial(self._health, resource))
         deadline = self.client.clock.monotonic() + patience
         while not self._settled():
             if self.client.clock.monotonic() >= deadline:
@@ -187,17 +188,19 @@ class WorkerConnection:
         return None if found is None else msgspec.convert(found, ClusterQueue, strict=False)
 
     def _settled(self) -> bool:
+        required = True
         for resource, informer in self.watches.required.items():
-            if informer.last_error is not None:
-                raise ConnectionFailed(_described(resource, informer.last_error))
-        required = all(informer.synced.is_set() for informer in self.watches.required.values())
+            error = informer.last_error
+            if error is not None and not _is_absent(resource, error):
+                raise ConnectionFailed(_described(resource, error))
+            required = required and (error is not None or informer.synced.is_set())
         return required and all(
             informer.synced.is_set() or isinstance(informer.last_error, Forbidden | NotFound)
             for informer in self.watches.knowledge.values()
         )
 
-    def _health(self, error: BaseException | None) -> None:
-        if error is not None and self._open:
+    def _health(self, resource: ResourceType, error: BaseException | None) -> None:
+        if error is not None and self._open and not _is_absent(resource, error):
             self._end(error)
 
     def _end(self, error: BaseException) -> None:
@@ -214,6 +217,11 @@ class WorkerConnection:
             subscriber(self.name, resource, event, raw)
 
         return handle
+
+
+def _is_absent(resource: ResourceType, error: BaseException) -> bool:
+    """Whether the worker just does not serve this kind of jobs: none is sent there, and those of other kinds may."""
+    return resource != WORKLOADS and isinstance(error, NotFound)
 
 
 def _described(resource: ResourceType, error: BaseException) -> str:

@@ -15,6 +15,8 @@ CHECKOUT: Final = Path(__file__).parents[2]
 CHARTS: Final = CHECKOUT / "manifests" / "helm"
 SCRIPT: Final = CHECKOUT / "scripts" / "build-test-cluster"
 NOT_DOWNLOADED: Final = 75
+LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The definitions are long."""
 Objects = dict[tuple[str, str, str], dict[str, Any]]
 """By kind, namespace and name."""
 
@@ -37,24 +39,25 @@ def run(*arguments: str, kubeconfig: Path | None = None, stdin: str = "") -> "su
     return subprocess.run(command, input=stdin, capture_output=True, text=True, env=environment, check=False)
 
 
-def rendered(chart: str, values: Mapping[str, Any] | None = None) -> Objects:
-    """What ``helm template`` makes of the chart with ``values`` over its own; what it refuses is an AssertionError."""
-    done = run(
-        "template",
-        chart,
-        str(CHARTS / chart),
-        "-n",
-        "fedhub-system",
-        "-f",
-        "-",
-        stdin=yaml.safe_dump(dict(values or {})),
-    )
+@cache
+def _text(chart: str, values: str) -> str:
+    done = run("template", chart, str(CHARTS / chart), "-n", "fedhub-system", "-f", "-", stdin=values)
     assert done.returncode == 0, done.stderr
-    return objects(done.stdout)
+    return done.stdout
 
 
-def objects(text: str) -> Objects:
-    documents = [found for found in yaml.safe_load_all(text) if found]
+def text(chart: str, values: Mapping[str, Any] | None = None) -> str:
+    """What ``helm template`` makes of the chart with ``values`` over its own; what it refuses is an AssertionError."""
+    return _text(chart, yaml.safe_dump(dict(values or {})))
+
+
+def rendered(chart: str, values: Mapping[str, Any] | None = None) -> Objects:
+    """The objects of ``text``."""
+    return objects(text(chart, values))
+
+
+def objects(manifests: str) -> Objects:
+    documents = [found for found in yaml.load_all(manifests, Loader=LOADER) if found]
     return {
         (found["kind"], found["metadata"].get("namespace", ""), found["metadata"]["name"]): found for found in documents
     }
