@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests import cluster_choice
 from tests.cluster_choice import EMBEDDED, NEWEST, OLDEST
-from tests.realcluster import table
+from tests.realcluster import kueue, table
 from tests.realcluster.clusters import Clusters, Server
 from tests.realcluster.differential import definitions
 from tests.realcluster.differential.player import Player
 from tests.realcluster.differential.webhook import Webhook
+from tests.realcluster.kueue import Kueue
 from tests.realcluster.suite_runs import SuiteRuns
 
 LONGEST_FIRST = (NEWEST, OLDEST, EMBEDDED)
@@ -46,6 +48,19 @@ def suite_runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     runs = SuiteRuns({sort: suites for sort, suites in wanted.items() if suites}, tmp_path_factory.mktemp("suites"))
     yield runs
     runs.close()
+
+
+@pytest.fixture(scope="session")
+def peer() -> Iterator[Kueue]:
+    """Real Kueue, built once; control planes find their programs while it is in use."""
+    if not os.environ.get("FEDHUB_TEST_KUEUE"):
+        pytest.skip("FEDHUB_TEST_KUEUE=1 asks for real Kueue beside ours")
+    reason = kueue.may_run()
+    if reason:
+        pytest.skip(reason)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(cluster_choice.ASSETS, str(cluster_choice.built(NEWEST)))
+        yield kueue.build()
 
 
 _STARTED = time.monotonic()

@@ -1,64 +1,96 @@
-"""Real Kueue and ours in one federation: jobs are dispatched, run, end and are deleted, each way.
+"""Real Kueue and ours in one federation, each way: dispatched, preempted, lost and back, finished, deleted.
 
-Asked for by FEDHUB_TEST_KUEUE=1: building Kueue takes six CPU minutes, once, and a federation of four control planes a
-minute or two.
+Asked for by FEDHUB_TEST_KUEUE=1: building Kueue takes six CPU minutes, once, and a federation of three control planes
+two to four minutes.
 """
 
-import os
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from hub.local import programs
-from tests import cluster_choice
-from tests.benchmarks.dispatch_rig import CAPACITY_AWARE, PEER, Rig
-from tests.benchmarks.dispatch_run import Contender, Run
-from tests.benchmarks.federation_load import Load, watching
-from tests.realcluster import kueue
+from tests.realcluster import mixed_federation
 from tests.realcluster.kueue import Kueue
+from tests.realcluster.mixed_federation import FIRST, MANAGER, SECOND, MixedFederation, condition, job, until
+from worker_agent.api.resource_type import JOBS, MULTIKUEUE_CLUSTERS
 
-JOBS = 6
-MIXED = Contender("mixed", "", CAPACITY_AWARE.programs | PEER.programs)
-SECONDS = 240.0
-pytestmark = pytest.mark.timeout(900)
-
-
-@pytest.fixture(scope="module")
-def peer() -> Kueue:
-    if not os.environ.get("FEDHUB_TEST_KUEUE"):
-        pytest.skip("FEDHUB_TEST_KUEUE=1 asks for real Kueue beside ours")
-    reason = kueue.may_run()
-    if reason:
-        pytest.skip(reason)
-    return kueue.build()
+pytestmark = pytest.mark.timeout(1500)
 
 
-@pytest.fixture
-async def rig(tmp_path: Path, peer: Kueue, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Rig]:
-    monkeypatch.setenv(cluster_choice.ASSETS, str(cluster_choice.built(cluster_choice.NEWEST)))
-    found = Rig(tmp_path, workers=2, room_for_jobs=JOBS, real=True)
-    try:
-        await found.start(lambda text: None)
-        yield found
-    finally:
-        found.stop()
+async def test_our_hub_over_workers_that_run_kueue(tmp_path: Path, peer: Kueue) -> None:
+    async with mixed_federation.started(tmp_path, peer) as world:
+        for worker in (FIRST, SECOND):
+            await world.change_hands(worker, to_kueue=True)
+        await _lives(world)
 
 
-async def test_our_hub_sends_jobs_to_workers_that_run_kueue(rig: Rig, peer: Kueue) -> None:
-    await rig.mix(peer, {name: cluster for name, cluster in rig.roles.items() if name != programs.HUB})
-    await _jobs_come_and_go(rig, Load(JOBS, prefix="ours"))
+async def test_our_agents_under_a_manager_that_runs_kueue(tmp_path: Path, peer: Kueue) -> None:
+    async with mixed_federation.started(tmp_path, peer) as world:
+        await world.change_hands(MANAGER, to_kueue=True)
+        await _lives(world)
 
 
-async def test_our_agents_take_jobs_of_a_manager_that_runs_kueue(rig: Rig, peer: Kueue) -> None:
-    await rig.mix(peer, {programs.HUB: rig.roles[programs.HUB]})
-    await _jobs_come_and_go(rig, Load(JOBS, prefix="theirs", webhooks=False))
+async def _lives(world: MixedFederation) -> None:
+    await world.preemptible()
+    await _dispatched_and_finished(world)
+    await _evicted_by_a_local_job_of_its_worker(world)
+    await _evicted_by_an_urgent_job_of_the_manager(world)
+    await _worker_lost_and_back(world)
+    await _deleted(world)
 
 
-async def _jobs_come_and_go(rig: Rig, load: Load) -> None:
-    """Every phase is waited for: all run on workers, all are Complete on the manager, nothing is left anywhere."""
-    async with watching(rig.federation) as seen:
-        figures = await Run(rig.federation, MIXED, SECONDS).measure(seen, load)
-    assert figures["failed"] == 0
-    assert sum(figures["jobs_by_worker"].values()) == JOBS
-    assert figures["to_running"]["writes_per_job"]["copies"] >= 1
+async def _dispatched_and_finished(world: MixedFederation) -> None:
+    await world.submit(MANAGER, job("short", 10, on_manager=True))
+    await until(lambda: world.runs_on("short"), "short runs on a worker")
+    await world.finish("short")
+    await until(lambda: world.complete("short"), "short is Complete on the manager")
+
+
+async def _evicted_by_a_local_job_of_its_worker(world: MixedFederation) -> None:
+    """It is dispatched anew and runs on the other worker."""
+    await world.submit(MANAGER, job("meek", 60, on_manager=True))
+    first = await until(lambda: world.runs_on("meek"), "meek runs on a worker")
+    await world.submit(first, job("local", 60, on_manager=False, urgent=True))
+    await until(lambda: world.running_pods(first, "local"), "the urgent local job runs")
+    other = SECOND if first == FIRST else FIRST
+    await until(lambda: world.running_pods(other, "meek"), "meek runs on the other worker")
+    assert not await world.running_pods(first, "meek")
+
+
+async def _evicted_by_an_urgent_job_of_the_manager(world: MixedFederation) -> None:
+    await world.set_quota(MANAGER, 100)
+    await world.submit(MANAGER, job("pushy", 60, on_manager=True, urgent=True))
+    await until(lambda: world.runs_on("pushy"), "the urgent job runs")
+    evicted = condition(await world.workload_of(MANAGER, "meek"), "Evicted")
+    assert (evicted["status"], evicted["reason"]) == ("True", "Preempted")
+    assert not await world.runs_on("meek")
+    await world.clients[MANAGER].delete(JOBS, "pushy", "training")
+    await until(lambda: world.runs_on("meek"), "meek runs again")
+
+
+async def _worker_lost_and_back(world: MixedFederation) -> None:
+    """The job is kept where it is while the worker may come back, and ends there."""
+    worker = await world.runs_on("meek")
+    (before,) = await world.running_pods(worker, "meek")
+    await world.lose(worker)
+    await until(lambda: _connected(world, worker, "False"), f"{worker} is not connected")
+    await world.give_back(worker)
+    await until(lambda: _connected(world, worker, "True"), f"{worker} is connected again")
+    (after,) = await world.running_pods(worker, "meek")
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    await world.finish("meek")
+    await until(lambda: world.complete("meek"), "meek is Complete on the manager")
+
+
+async def _connected(world: MixedFederation, worker: str, status: str) -> bool:
+    found = await world.get(MANAGER, MULTIKUEUE_CLUSTERS, worker)
+    return bool(condition(found, "Active").get("status") == status)
+
+
+async def _deleted(world: MixedFederation) -> None:
+    await world.submit(MANAGER, job("gone", 10, on_manager=True))
+    await until(lambda: world.runs_on("gone"), "gone runs on a worker")
+    for cluster in (MANAGER, FIRST, SECOND):
+        for found in await world.all(cluster, JOBS):
+            if cluster == MANAGER or found["metadata"]["name"] == "local":
+                await world.clients[cluster].delete(JOBS, found["metadata"]["name"], "training")
+    await until(world.nothing_left, "no Job, Workload or pod is left anywhere")

@@ -1,0 +1,161 @@
+"""A running federation of real Kueue becomes ours cluster by cluster, and goes back: running work does not notice.
+
+Asked for by FEDHUB_TEST_KUEUE=1: three control planes, and six programs that start one after the other; five minutes.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.benchmarks.federation_load import NAMESPACE
+from tests.realcluster import disturbances, mixed_federation
+from tests.realcluster.kueue import Kueue
+from tests.realcluster.mixed_federation import CLUSTERS, FIRST, MANAGER, SECOND, MixedFederation, condition, job, until
+from worker_agent.api.document import Document
+from worker_agent.api.resource_type import (
+    CLUSTER_CAPACITIES,
+    CLUSTER_QUEUES,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    JOBS,
+    LOCAL_QUEUES,
+    RESOURCE_FLAVORS,
+    WORKLOADS,
+)
+from worker_agent.kube.errors import NotFound
+
+pytestmark = pytest.mark.timeout(1800)
+FEDERATED = ("one", "two", "three")
+WORKERS_FIRST = (FIRST, SECOND, MANAGER)
+MANAGER_FIRST = (MANAGER, FIRST, SECOND)
+
+
+async def test_running_work_does_not_notice_who_runs_its_clusters(tmp_path: Path, peer: Kueue) -> None:
+    async with mixed_federation.started(tmp_path, peer) as world:
+        await _only_kueue_ever_ran_here(world)
+        await _work(world)
+        marks = await _marks(world)
+        async with disturbances.noting(world) as found:
+            for cluster in WORKERS_FIRST:
+                await world.change_hands(cluster, to_kueue=False)
+                await _serves(world, f"taken-{cluster}")
+                assert found.noted == []
+            assert await _marks(world) == marks
+            for cluster in MANAGER_FIRST:
+                await world.change_hands(cluster, to_kueue=True)
+                await _serves(world, f"back-{cluster}")
+                assert found.noted == []
+            assert await _marks(world) == marks
+            await _none_of_ours_is_left(world)
+        await _ends(world)
+
+
+async def _only_kueue_ever_ran_here(world: MixedFederation) -> None:
+    for cluster in WORKERS_FIRST:
+        await world.change_hands(cluster, to_kueue=True)
+        await world.clients[cluster].create(
+            replace(LOCAL_QUEUES, version="v1beta1"),
+            {
+                "apiVersion": "kueue.x-k8s.io/v1beta1",
+                "kind": "LocalQueue",
+                "metadata": {"name": "older", "namespace": NAMESPACE},
+                "spec": {"clusterQueue": "all"},
+            },
+            NAMESPACE,
+        )
+
+
+async def _work(world: MixedFederation) -> None:
+    """Three jobs run through the manager and one of a worker's own; two wait, for there is no room."""
+    for name in FEDERATED:
+        await world.submit(MANAGER, job(name, 20, on_manager=True))
+    await world.submit(MANAGER, job("waits", 500, on_manager=True))
+    local = job("local", 20, on_manager=False)
+    local["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "older"
+    await world.submit(FIRST, local)
+    await world.submit(FIRST, job("waits-here", 500, on_manager=False))
+    for name in (*FEDERATED, "local"):
+        await until(lambda name=name: world.runs_on(name), f"{name} runs")
+        cluster = FIRST if name == "local" else MANAGER
+        await until(lambda name=name, cluster=cluster: _ready(world, cluster, name), f"{name} is told ready")
+    await until(lambda: _finalized(world), "Kueue has put its finalizers on queues")
+
+
+async def _ready(world: MixedFederation, cluster: str, name: str) -> bool:
+    found = await world.get(cluster, JOBS, name)
+    return bool(((found or {}).get("status") or {}).get("ready"))
+
+
+async def _finalized(world: MixedFederation) -> bool:
+    return all([(await world.get(c, CLUSTER_QUEUES, "all") or {})["metadata"].get("finalizers") for c in CLUSTERS])
+
+
+async def _serves(world: MixedFederation, name: str) -> None:
+    """A new job finds its way through whoever runs which cluster, and nobody overlooks the work that was there."""
+    await world.submit(MANAGER, job(name, 1, on_manager=True))
+    await until(lambda: world.runs_on(name), f"{name} runs")
+    for cluster in CLUSTERS:
+        await until(lambda cluster=cluster: _all_counted(world, cluster), f"{cluster} counts all its work")
+
+
+async def _all_counted(world: MixedFederation, cluster: str) -> bool:
+    queue = await world.get(cluster, CLUSTER_QUEUES, "all")
+    workloads = await world.all(cluster, WORKLOADS)
+    admitted = [one for one in workloads if condition(one, "Admitted").get("status") == "True"]
+    status = (queue or {}).get("status") or {}
+    return (status.get("admittedWorkloads"), status.get("pendingWorkloads")) == (
+        len(admitted),
+        len(workloads) - len(admitted),
+    )
+
+
+async def _marks(world: MixedFederation) -> dict[str, Document]:
+    """Of everything that was there before: identity, finalizers, owner of the fields, admission and its times."""
+    found = {}
+    for cluster in CLUSTERS:
+        for resource in (WORKLOADS, JOBS):
+            for one in await world.all(cluster, resource):
+                if not any(word in one["metadata"]["name"] for word in ("taken-", "back-")):
+                    found[f"{cluster} {resource.plural} {one['metadata']['name']}"] = _mark(one)
+        for resource in (CLUSTER_QUEUES, RESOURCE_FLAVORS, LOCAL_QUEUES):
+            for one in await world.all(cluster, resource):
+                kept = {key: one["metadata"].get(key) for key in ("uid", "finalizers")}
+                found[f"{cluster} {resource.plural} {one['metadata']['name']}"] = kept
+    return found
+
+
+def _mark(one: Document) -> Document:
+    metadata, status = one["metadata"], one.get("status") or {}
+    fields = metadata.get("managedFields") or ()
+    writers = sorted({(field["manager"], field["operation"], field.get("subresource", "")) for field in fields})
+    held = {
+        type_: (found["status"], found["lastTransitionTime"])
+        for type_ in ("QuotaReserved", "Admitted", "PodsReady")
+        if (found := condition(one, type_)).get("status") == "True"
+    }
+    kept = {key: metadata.get(key) for key in ("uid", "finalizers", "ownerReferences", "labels", "annotations")}
+    return {**kept, "writers": writers, "held": held, "admission": status.get("admission"), "spec": one["spec"]}
+
+
+async def _none_of_ours_is_left(world: MixedFederation) -> None:
+    """Deleting the definition of ClusterCapacity, which was done on the way back, was enough."""
+    for cluster in CLUSTERS:
+        with pytest.raises(NotFound):
+            await world.clients[cluster].get(
+                CUSTOM_RESOURCE_DEFINITIONS, f"{CLUSTER_CAPACITIES.plural}.{CLUSTER_CAPACITIES.group}"
+            )
+        for resource in (WORKLOADS, JOBS, CLUSTER_QUEUES, LOCAL_QUEUES):
+            for one in await world.all(cluster, resource):
+                assert "fedhub" not in msgspec.json.encode(one["metadata"].get("finalizers") or []).decode()
+
+
+async def _ends(world: MixedFederation) -> None:
+    for name in FEDERATED:
+        await world.finish(name)
+        await until(lambda name=name: world.complete(name), f"{name} is Complete on the manager")
+    for cluster in (MANAGER, FIRST):
+        for found in await world.all(cluster, JOBS):
+            if cluster == MANAGER or found["metadata"]["name"] in ("local", "waits-here"):
+                await world.clients[cluster].delete(JOBS, found["metadata"]["name"], NAMESPACE)
+    await until(world.nothing_left, "no Job, Workload or pod is left anywhere")
