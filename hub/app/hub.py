@@ -132,7 +132,13 @@ class Hub:
             request_timeout=configuration.request_timeout,
             hub=self._identity(),
         )
-        connector = WorkerConnector(settings, clock, [self._remote_event], transport=transport)
+        connector = WorkerConnector(
+            settings,
+            clock,
+            [self._remote_event],
+            transport=transport,
+            unknown_changed=self._unknown_changed,
+        )
         self.clients: RemoteClients[WorkerConnection] = RemoteClients(
             connector, clock, on_lost=self._lost, on_reset=self._reset
         )
@@ -284,6 +290,9 @@ class Hub:
 
     def _reset(self, cluster: str) -> None:
         self.events.reset(cluster)
+
+    def _unknown_changed(self, link: WorkerConnection) -> None:
+        self.events.opened(link)
 
     def _fence_changed(self, cluster: str) -> None:
         self.clusters.controller.enqueue(cluster)

@@ -93,6 +93,9 @@ class WorkerConnection:
         self.applier = Applier(client, self.known, EventRecorder(client, "fedhub", client.clock), client.clock)
         self.lease = WorkerLease(client, settings.hub, name) if settings.hub is not None else None
         self._lost = lost
+        self.unknown_changed: Callable[[WorkerConnection], None] = lambda link: None
+        """Called while it is open, when a kind becomes readable there, or ceases to be."""
+        self._unknown: list[str] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._open = False
 
@@ -106,6 +109,8 @@ class WorkerConnection:
             self._tasks.append(asyncio.create_task(informer.run(), name=f"{self.name}: {resource.plural}"))
         for resource, informer in self.watches.required.items():
             informer.add_health_handler(partial(self._health, resource))
+        for informer in self.watches.knowledge.values():
+            informer.add_health_handler(self._knowledge_health)
         deadline = self.client.clock.monotonic() + patience
         while not self._settled():
             if self.client.clock.monotonic() >= deadline:
@@ -113,6 +118,7 @@ class WorkerConnection:
             await self.client.clock.sleep(_POLL_SECONDS)
         if self.lease is not None:
             await self._take(self.lease)
+        self._unknown = self.unknown
         self._open = True
 
     @property
@@ -145,7 +151,9 @@ class WorkerConnection:
     def unknown(self) -> list[str]:
         """Plurals of the kinds whose objects the credential may not read or the worker does not serve."""
         return [
-            resource.plural for resource, informer in self.watches.knowledge.items() if not informer.synced.is_set()
+            resource.plural
+            for resource, informer in self.watches.knowledge.items()
+            if not informer.synced.is_set() or isinstance(informer.last_error, Forbidden | NotFound)
         ]
 
     def suspect(self, error: BaseException) -> None:
@@ -203,6 +211,12 @@ class WorkerConnection:
         if error is not None and self._open and not _is_absent(resource, error):
             self._end(error)
 
+    def _knowledge_health(self, error: BaseException | None) -> None:
+        """A worker may change hands, and its definitions and our rights with it, while we are connected."""
+        if self._open and self.unknown != self._unknown:
+            self._unknown = self.unknown
+            self.unknown_changed(self)
+
     def _end(self, error: BaseException) -> None:
         if self._open:
             self._open = False
@@ -239,7 +253,9 @@ class WorkerConnector:
         subscribers: Iterable[Subscriber] = (),
         *,
         transport: Callable[[Credential], Transport] = transport_of,
+        unknown_changed: Callable[[WorkerConnection], None] = lambda link: None,
     ) -> None:
+        self._unknown_changed = unknown_changed
         self._settings = settings
         self._clock = clock
         self._subscribers = tuple(subscribers)
@@ -256,6 +272,7 @@ class WorkerConnector:
         budget = RateBudget(self._clock, settings.rate, settings.burst)
         client = Client(transport, self._clock, budget=budget, timeout=settings.request_timeout)
         connection = WorkerConnection(cluster, client, settings, lost)
+        connection.unknown_changed = self._unknown_changed
         for subscriber in self._subscribers:
             connection.subscribe(subscriber)
         try:

@@ -33,8 +33,8 @@ class Source:
 
 
 class Reflector:
-    """``run`` never ends by itself: it repairs whatever breaks. ``on_health`` hears an error when contact is lost
-    and None when it is there again (only changes are told)."""
+    """``run`` never ends by itself: it repairs whatever breaks. ``on_health`` hears an error when contact is lost, or
+    is lost for another reason, and None when it is there again (only changes are told)."""
 
     def __init__(
         self,
@@ -48,7 +48,8 @@ class Reflector:
         self._sink = sink
         self._on_health = on_health
         self._machine = ListWatch()
-        self._healthy: bool | None = None
+        self._told: type[BaseException] | None = None
+        self._ever_told = False
 
     async def run(self) -> None:
         clock = self._client.clock
@@ -113,10 +114,10 @@ class Reflector:
         self._tell(None)
 
     def _tell(self, error: BaseException | None) -> None:
-        healthy = error is None
-        if healthy == self._healthy:
+        reason = None if error is None else type(error)
+        if self._ever_told and reason is self._told:
             return
-        self._healthy = healthy
+        self._told, self._ever_told = reason, True
         path = self._source.resource.plural
         if error is not None:
             log.warning("watch of %s lost: %s", path, error)
