@@ -5,19 +5,27 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+import msgspec
+
 from worker_agent.api import need
-from worker_agent.api.document import Document
+from worker_agent.api.meta import Object
 from worker_agent.api.need import Place
-from worker_agent.api.resource_type import MUTATING_WEBHOOKS, NAMESPACES, SECRETS, VALIDATING_WEBHOOKS
+from worker_agent.api.resource_type import (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    MUTATING_WEBHOOKS,
+    NAMESPACES,
+    SECRETS,
+    VALIDATING_WEBHOOKS,
+)
 from worker_agent.app import tls
 from worker_agent.app.configuration import Configuration
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.errors import AlreadyExists, ApiError, Conflict, ServerError
-from worker_agent.kube.informer import Event, Informer, document
+from worker_agent.kube.informer import Event, Informer, Keep, document
 from worker_agent.webhooks import configurations, definitions
 from worker_agent.webhooks.certificate_store import CertificateStore
 from worker_agent.webhooks.certificates import LIFETIMES, Bundle, Lifetimes
@@ -46,7 +54,10 @@ NEEDS = (
         for resource, kind in CONFIGURATIONS
     ),
     *(need.of(resource, "list", "watch", outside=True) for resource, _ in CONFIGURATIONS),
+    need.of(CUSTOM_RESOURCE_DEFINITIONS, "list", "watch", names=definitions.NAMES),
 )
+_decode_definition = msgspec.json.Decoder(Object).decode
+"""Of definitions only that they changed: the largest has 150 kB."""
 
 
 class WebhookService:
@@ -80,12 +91,20 @@ class WebhookService:
         self._changed = asyncio.Event()
         self._sources = list(self._followed(name)) if management.enable else []
 
-    def _followed(self, secret: str) -> Iterator[Informer[Document]]:
-        """What is to be as we have it: the shared certificates, and the configurations with their CA."""
+    def _followed(self, secret: str) -> Iterator[Informer[Any]]:
+        """What is to be as we have it: the shared certificates; the configurations and definitions with their CA."""
         namespace = self._settings.namespace
         yield Informer(self._client, SECRETS, document, namespace=namespace, field_selector=f"metadata.name={secret}")
         for resource, name in self._configurations().names().items():
             yield Informer(self._client, resource, document, field_selector=f"metadata.name={name}")
+        for name in definitions.NAMES:
+            yield Informer(
+                self._client,
+                CUSTOM_RESOURCE_DEFINITIONS,
+                _decode_definition,
+                field_selector=f"metadata.name={name}",
+                keep=Keep.DECODED,
+            )
 
     @property
     def port(self) -> int:
@@ -137,7 +156,7 @@ class WebhookService:
             while True:
                 await self._until_changed(await self._look())
 
-    def _something_changed(self, event: Event[Document]) -> None:
+    def _something_changed(self, event: Event[Any]) -> None:
         self._changed.set()
 
     async def _look(self) -> float:

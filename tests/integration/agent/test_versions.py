@@ -121,3 +121,17 @@ async def stored_in(cluster, definition, version):
 def test_definitions_are_stored_in_todays_version():
     stored = {version["name"] for crd in crds.documents() for version in crd["spec"]["versions"] if version["storage"]}
     assert stored == {"v1beta2", "v1alpha1"}
+
+
+async def test_a_definition_that_was_told_something_else_is_told_again(cluster):
+    name = f"{CLUSTER_QUEUES.plural}.{CLUSTER_QUEUES.group}"
+    before = await cluster.get(CUSTOM_RESOURCE_DEFINITIONS, name)
+    other = {"url": "https://127.0.0.1:1/convert", "caBundle": None}
+    body = {"spec": {"conversion": {"webhook": {"clientConfig": other}}}}
+    await cluster.user.patch(CUSTOM_RESOURCE_DEFINITIONS, name, "", body, patch_type=PatchType.MERGE)
+
+    async def as_before():
+        present = await cluster.get(CUSTOM_RESOURCE_DEFINITIONS, name)
+        return present["spec"]["conversion"] == before["spec"]["conversion"]
+
+    await cluster.until(as_before, "the agent converts again")
