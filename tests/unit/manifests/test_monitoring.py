@@ -1,0 +1,63 @@
+"""Alerts and dashboards name metrics that the programs have, with labels that these have."""
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from prometheus_client import CollectorRegistry
+
+from hub.metrics import HubMetrics
+from worker_agent.metrics import AgentMetrics
+
+ROOT = Path(__file__).parents[3]
+MONITORING = ROOT / "manifests" / "components" / "monitoring"
+NAME = re.compile(r"\b(?:kueue|fedhub|multikueue)_[a-z_]+\b")
+
+
+def metrics() -> set[str]:
+    """All names that a scrape may show: of the registries, and the gauges that are computed at the scrape."""
+    registry = CollectorRegistry()
+    agent = AgentMetrics(registry)
+    agent.built({"git_version": "v0"})
+    HubMetrics(registry)
+    names = {name for family in registry.collect() for name in (family.name, *_samples(family.name, family.type))}
+    for path in (ROOT / "worker_agent" / "app").glob("*gauges.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "gauge":
+                names.add(f"kueue_{ast.literal_eval(node.args[0])}")
+    return names
+
+
+def _samples(name: str, kind: str) -> list[str]:
+    return {"counter": [f"{name}_total"], "histogram": [f"{name}_bucket", f"{name}_sum", f"{name}_count"]}.get(kind, [])
+
+
+def alerts() -> list[dict]:
+    groups = yaml.safe_load((MONITORING / "alerts.yaml").read_text())["spec"]["groups"]
+    return [rule for group in groups for rule in group["rules"]]
+
+
+def expressions() -> list[str]:
+    found = [rule["expr"] for rule in alerts()]
+    for path in sorted((MONITORING / "dashboards").glob("*.json")):
+        board = json.loads(path.read_text())
+        found += [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+        found += [variable["query"] for variable in board["templating"]["list"] if variable["type"] == "query"]
+    return found
+
+
+@pytest.mark.parametrize("expression", expressions())
+def test_metrics_exist(expression):
+    named = set(NAME.findall(expression))
+    assert named
+    assert named <= metrics()
+
+
+@pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
+def test_an_alert_says_what_to_do(rule):
+    assert rule["labels"]["severity"] in {"warning", "critical"}
+    assert rule["annotations"]["summary"]
+    assert rule["annotations"]["description"]
