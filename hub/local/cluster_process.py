@@ -5,6 +5,7 @@ Started by the supervisor as ``python -m hub.local.cluster_process CONFIGURATION
 
 import asyncio
 import logging
+import os
 import signal
 import sys
 from pathlib import Path
@@ -91,7 +92,10 @@ async def run(configuration: Configuration) -> None:
 
 
 def main() -> None:
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    wordy = os.environ.get("FEDHUB_LOG_LEVEL") == "debug"
+    logging.basicConfig(
+        level=logging.DEBUG if wordy else logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s"
+    )
     logging.getLogger("fedhub.simulation.completions").setLevel(logging.INFO)
     path = Path(sys.argv[1])
     asyncio.run(run(msgspec.json.decode(path.read_bytes(), type=Configuration)))

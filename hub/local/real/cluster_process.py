@@ -8,6 +8,7 @@ on both; Jobs are run by the real controllers here.
 
 import asyncio
 import logging
+import os
 import signal
 import sys
 from pathlib import Path
@@ -79,7 +80,10 @@ async def _watch(plane: control_plane.ControlPlane) -> None:
 
 
 def main() -> None:
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    wordy = os.environ.get("FEDHUB_LOG_LEVEL") == "debug"
+    logging.basicConfig(
+        level=logging.DEBUG if wordy else logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s"
+    )
     path = Path(sys.argv[1])
     asyncio.run(run(msgspec.json.decode(path.read_bytes(), type=Configuration)))
 

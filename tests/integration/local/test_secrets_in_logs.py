@@ -1,0 +1,155 @@
+"""Whatever was secret in a federation's life stands in none of its logs, with every program at level debug.
+
+Looked for: enrolment tokens, bearer tokens, client keys, the keys of every certificate, kubeconfigs with what they
+hold, good and refused ones, each as itself, as base64, and in the pieces that a line-wise log would make of it.
+"""
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hub.local import spec
+from hub.local.federation import Federation
+from tests.integration.local.test_dialling_agent import command, invite, join, runs_a_job
+from tests.local_federation import Kubectl, running
+
+SHORTEST = 16
+"""Characters from which a line of a secret is told from chance."""
+
+PUBLIC = re.compile(r"(^|\.|-)(crt|pem|hubs|agent|cluster-uid|enrolment|ca|expires-at|expiration|used-by)$")
+"""Keys of Secrets under which stands what anybody may know."""
+
+MARKS = {name: f"leaked-if-seen-{name}-0123456789abcdef" for name in ("token", "password", "odd", "file", "plugin")}
+
+BAD_KUBECONFIGS = {
+    "exec": {"exec": {"command": MARKS["plugin"], "env": [{"name": "X", "value": MARKS["token"]}]}},
+    "basic": {"username": "u", "password": MARKS["password"]},
+    "unreachable": {"token": MARKS["token"]},
+    "file": {"tokenFile": f"/run/{MARKS['file']}"},
+}
+REFUSALS = {
+    "exec": ("InsecureKubeConfig", "load client config failed: exec plugins are not allowed"),
+    "basic": ("InsecureKubeConfig", "load client config failed: basic auth is not allowed"),
+    "file": ("InsecureKubeConfig", "load client config failed: tokenFile is not allowed"),
+    "insecure": (
+        "InsecureKubeConfig",
+        "load client config failed: insecure TLS verification is not allowed for cluster w",
+    ),
+    "garbage": ("InsecureKubeConfig", "load client config failed: failed to parse kubeconfig(apiconfig)"),
+    "path": ("BadKubeConfig", "load client config failed: kubeconfig path is not under the allowed prefix"),
+    "unreachable": ("ClientConnectionFailed", ""),
+}
+
+
+@pytest.fixture(scope="module")
+def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Federation]:
+    """A manager, a worker that dials in and one with a kubeconfig, all as wordy as they can be."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FEDHUB_LOG_LEVEL", "debug")
+        shipped = spec.load(spec.shipped())
+        chosen = [worker for worker in shipped.workers if worker.name in ("berlin", "tokyo")]
+        changed = [w.model_copy(update={"source": "agent"}) if w.name == "berlin" else w for w in chosen]
+        two = shipped.model_copy(update={"workers": changed})
+        with running(two, tmp_path_factory.mktemp("wordy"), spec.shipped()) as found:
+            add_bad_workers(Kubectl(found, "manager"))
+            yield found
+
+
+def kubeconfig(user: dict, **cluster: object) -> str:
+    named = {"name": "w", "cluster": {"server": "https://127.0.0.1:9", **cluster}}
+    context = {"name": "w", "context": {"cluster": "w", "user": "w"}}
+    body = {"clusters": [named], "users": [{"name": "w", "user": user}], "contexts": [context], "current-context": "w"}
+    return json.dumps({"apiVersion": "v1", "kind": "Config", **body})
+
+
+def add_bad_workers(manager: Kubectl) -> None:
+    contents = {name: kubeconfig(user) for name, user in BAD_KUBECONFIGS.items()}
+    contents["insecure"] = kubeconfig({"token": MARKS["token"]}, **{"insecure-skip-tls-verify": True})
+    contents["garbage"] = f'{{"users": [{{token: "{MARKS["odd"]}": : ['
+    documents: list[dict] = []
+    for name, content in contents.items():
+        secret = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": f"bad-{name}", "namespace": "kueue-system"},
+        }
+        documents += [secret | {"stringData": {"kubeconfig": content}}, worker(name, f"bad-{name}", "Secret")]
+    documents.append(worker("path", f"/etc/{MARKS['file']}/../passwd", "Path"))
+    manager("create", "--validate=false", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}))
+
+
+def worker(name: str, location: str, kind: str) -> dict:
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "MultiKueueCluster",
+        "metadata": {"name": f"bad-{name}"},
+        "spec": {"clusterSource": {"kubeConfig": {"location": location, "locationType": kind}}},
+    }
+
+
+def secrets_of(federation: Federation) -> Iterator[str]:
+    """Everything that only its owner may know, from the clusters and from the files beside them."""
+    for cluster in federation.spec.clusters:
+        listed = json.loads(Kubectl(federation, cluster.name)("get", "secrets", "-A", "-o", "json"))
+        for secret in listed["items"]:
+            for key, value in (secret.get("data") or {}).items():
+                if not PUBLIC.search(key):
+                    yield base64.b64decode(value).decode()
+    for path in federation.layout.root.rglob("*"):
+        if path.suffix == ".key":
+            yield path.read_text()
+        elif path.name.endswith("kubeconfig"):
+            yield from credentials(path)
+
+
+def credentials(path: Path) -> Iterator[str]:
+    for user in json.loads(path.read_text())["users"] if path.read_text().startswith("{") else ():
+        yield from (value for key, value in user["user"].items() if key in ("token", "client-key-data"))
+
+
+def pieces(secret: str) -> set[str]:
+    """As it may stand in a log: by lines, decoded and encoded, and the private parts of a kubeconfig by themselves."""
+    found = {line.strip() for line in secret.splitlines()}
+    found.add(base64.b64encode(secret.encode()).decode()[:80])
+    found |= set(re.findall(r'(?:client-key-data|token)"?: "?([A-Za-z0-9+/=._-]{16,})', secret))
+    for text in list(found):
+        if re.fullmatch(r"[A-Za-z0-9+/]{64,}={0,2}", text) and len(text) % 4 == 0:
+            found |= {line for line in base64.b64decode(text).decode(errors="ignore").splitlines()}
+    return {text for text in found if len(text) >= SHORTEST and not text.startswith("-----")}
+
+
+def logs_of(federation: Federation) -> dict[str, str]:
+    paths = [*federation.layout.logs.iterdir(), *federation.layout.root.rglob("clusters/*/*.log")]
+    return {path.name: path.read_text(errors="replace") for path in paths}
+
+
+def test_no_secret_of_a_whole_run_is_in_any_log(federation: Federation) -> None:
+    manager = Kubectl(federation, "manager")
+    invitation = invite(federation)
+    join(federation, invitation, "--replace")
+    runs_a_job(federation)
+    for name in REFUSALS:
+        manager.wait(f"multikueuecluster/bad-{name}", "condition=Active=false")
+    searched = {piece for secret in secrets_of(federation) for piece in pieces(secret)}
+    searched |= {invitation["token"], invitation["token"].partition(".")[2], *MARKS.values()} - {MARKS["file"]}
+    assert len(searched) > 30
+    logs = logs_of(federation)
+    assert len(logs) >= 6
+    assert any("DEBUG" in log or '"debug"' in log for log in logs.values())
+    found = {name: [text[:12] for text in searched if text in log] for name, log in logs.items()}
+    assert not {name: texts for name, texts in found.items() if texts}
+    assert not [name for name, log in logs.items() if "PRIVATE KEY" in log]
+
+
+@pytest.mark.parametrize("name", list(REFUSALS))
+def test_bad_credentials_are_refused_as_specified(federation: Federation, name: str) -> None:
+    Kubectl(federation, "manager").wait(f"multikueuecluster/bad-{name}", "condition=Active=false")
+    path = "jsonpath={.status.conditions[?(@.type=='Active')]}"
+    condition = json.loads(Kubectl(federation, "manager")("get", f"multikueuecluster/bad-{name}", "-o", path))
+    reason, message = REFUSALS[name]
+    assert condition["reason"] == reason
+    assert condition["message"].startswith(message)
