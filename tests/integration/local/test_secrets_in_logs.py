@@ -14,7 +14,7 @@ import pytest
 
 from hub.local import spec
 from hub.local.federation import Federation
-from tests.integration.local.test_dialling_agent import command, invite, join, runs_a_job
+from tests.integration.local.test_dialling_agent import invite, join, runs_a_job
 from tests.local_federation import Kubectl, running
 
 SHORTEST = 16
@@ -79,7 +79,8 @@ def add_bad_workers(manager: Kubectl) -> None:
         }
         documents += [secret | {"stringData": {"kubeconfig": content}}, worker(name, f"bad-{name}", "Secret")]
     documents.append(worker("path", f"/etc/{MARKS['file']}/../passwd", "Path"))
-    manager("create", "--validate=false", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}))
+    together = {"apiVersion": "v1", "kind": "List", "items": documents}
+    manager("create", "--validate=false", "-f", "-", stdin=json.dumps(together))
 
 
 def worker(name: str, location: str, kind: str) -> dict:

@@ -114,3 +114,20 @@ def test_null_is_nothing():
 def test_what_it_is_run_with_stays_out_of_logs():
     plugin = python(SECRET, environment=(("KEY", SECRET),), cluster=SECRET)
     assert SECRET not in repr(plugin)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        'print(\'{"token": "leaked-if-seen"\')',
+        "import sys; print('leaked-if-seen'); sys.exit(3)",
+        "import sys; sys.stderr.write('leaked-if-seen'); sys.exit(1)",
+        "import json; print(json.dumps({'kind': 'ExecCredential', 'status': {'token': 'leaked-if-seen\\n'}}))",
+    ],
+    ids=["no JSON", "failed", "complained", "token of two lines"],
+)
+async def test_what_a_plugin_printed_is_in_no_error_and_no_log(script, caplog):
+    caplog.set_level("DEBUG")
+    with pytest.raises(exec_plugin.PluginError) as refused:
+        await exec_plugin.run(exec_plugin.ExecPlugin(sys.executable, "client.authentication.k8s.io/v1", ("-c", script)))
+    assert "leaked" not in str(refused.value) + caplog.text
