@@ -275,6 +275,7 @@ class Hub:
 
     def _remote_event(self, cluster: str, resource: ResourceType, event: Any, raw: bytes) -> None:
         self.events(cluster, resource, event, raw)
+        self.clusters.report_changed(cluster, resource, event, raw)
         self.spans.remote_changed(cluster, resource, event)
         if self.quotas is not None:
             self.quotas.remote_changed(cluster, resource, event)

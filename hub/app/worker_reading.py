@@ -59,10 +59,14 @@ class Reading:
     async def read(self, clusters: Sequence[str]) -> None:
         await asyncio.gather(*(self._worker(name) for name in clusters))
 
+    async def transport(self, name: str) -> Transport:
+        """A connection to a worker. Raises CredentialError, KubeconfigError, ApiError, ConnectionError."""
+        return self._asker.own.get(name) or self._asker.transport(await self._credential(name))
+
     async def _worker(self, name: str) -> None:
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                transport = self._asker.own.get(name) or self._asker.transport(await self._credential(name))
+                transport = await self.transport(name)
                 client = Client(transport, self._manager.clock, user_agent="fedhub-cli")
                 try:
                     events = await _knowledge(client, name)

@@ -9,6 +9,7 @@ import typer
 from hub.cli import (
     cluster_commands,
     demo_command,
+    doctor_command,
     enroll_commands,
     explain_commands,
     follow_commands,
@@ -29,6 +30,7 @@ app.command("run")(run_command.run)
 app.add_typer(cluster_commands.app, name="cluster")
 app.add_typer(kueue.app, name="kueue")
 app.command("explain")(explain_commands.explain)
+app.command("doctor")(doctor_command.doctor)
 app.command("what-if")(explain_commands.what_if)
 app.command("logs")(follow_commands.logs)
 app.command("pods")(follow_commands.pods)

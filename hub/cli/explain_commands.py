@@ -62,7 +62,7 @@ def explain(  # noqa: PLR0913, PLR0917 - the command's own options
     key = Key.parse(workload)
     if not key.namespace or not key.name or "/" in key.namespace:
         output.fail(f"{workload!r}: must be NAMESPACE/NAME", 2)
-    asker = _asker(config, feature_gates, worker, kubeconfig)
+    asker = asker_of(config, feature_gates, worker, kubeconfig)
 
     async def work(client: "Client") -> None:
         known = [msgspec.json.decode(raw) for raw in (await client.list(WORKLOADS, key.namespace)).items]
@@ -108,7 +108,7 @@ def what_if(  # noqa: PLR0913, PLR0917 - the command's own options
         output.fail(f"--filename {file}: {error.strerror}", 2)
     except ValueError as error:
         output.fail(f"--filename {file}: {error}", 2)
-    asker = _asker(config, feature_gates, worker, kubeconfig)
+    asker = asker_of(config, feature_gates, worker, kubeconfig)
 
     async def work(client: "Client") -> None:
         classes = await hypothetical.priority_classes(client)
@@ -142,7 +142,7 @@ def _closing(asker: "Asker", work: "Callable[[Client], Awaitable[None]]") -> "Ca
     return and_close
 
 
-def _asker(config: Path | None, feature_gates: str, worker: list[str] | None, kubeconfig: Path | None) -> "Asker":
+def asker_of(config: Path | None, feature_gates: str, worker: list[str] | None, kubeconfig: Path | None) -> "Asker":
     from hub.app import configuration  # noqa: PLC0415 - imports that take long wait until they are needed
     from hub.app.worker_reading import Asker  # noqa: PLC0415
     from hub.clusters.worker_connection import transport_of  # noqa: PLC0415

@@ -21,7 +21,7 @@ from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.local_queue import LocalQueue
 from worker_agent.api.meta import Key
-from worker_agent.api.resource_type import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS, ResourceType
+from worker_agent.api.resource_type import CLUSTER_CAPACITIES, CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS, ResourceType
 from worker_agent.controllers import pod_groups
 from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.known_objects import KnownObjects
@@ -155,6 +155,11 @@ class WorkerConnection:
             for resource, informer in self.watches.knowledge.items()
             if not informer.synced.is_set() or isinstance(informer.last_error, Forbidden | NotFound)
         ]
+
+    @property
+    def report(self) -> bytes:
+        """The worker's ClusterCapacity as it came; empty where there is none, or it may not be read."""
+        return self.watches.knowledge[CLUSTER_CAPACITIES].raw(Key("", names.CLUSTER_CAPACITY_NAME)) or b""
 
     def suspect(self, error: BaseException) -> None:
         """A request met silence: whatever else waits for this worker should not wait as long."""

@@ -5,21 +5,25 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from hub.clusters import credentials, kubeconfig_path
 from hub.clusters.credentials import CredentialSources
 from hub.clusters.kubeconfig_file_watch import KubeconfigFileWatch
 from hub.clusters.remote_clients import RemoteClients
 from hub.clusters.worker_connection import WorkerConnection
+from hub.clusters.worker_watches import RemoteObject
 from hub.controllers.federation_objects import FederationObjects
-from hub.engine import condition, remote_objects
+from hub.engine import condition, remote_objects, version_skew
 from hub.engine.condition import Stand
 from hub.metrics import HubMetrics
 from worker_agent.api import names, need
+from worker_agent.api.cluster_capacity import ClusterCapacity
 from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.meta import Key
 from worker_agent.api.multikueue import MultiKueueCluster
-from worker_agent.api.resource_type import MULTIKUEUE_CLUSTERS, WORKLOADS
+from worker_agent.api.resource_type import CLUSTER_CAPACITIES, MULTIKUEUE_CLUSTERS, WORKLOADS, ResourceType
 from worker_agent.controllers.applier import Applier
 from worker_agent.engine.intents import (
     MULTIKUEUE_MANAGER,
@@ -38,6 +42,7 @@ from worker_agent.kube.informer import Event
 
 log = logging.getLogger(__name__)
 
+_report_decoder = msgspec.json.Decoder(ClusterCapacity)
 WORKERS: Final = 128
 """Reconciles at a time: more than there can be clusters, so that one that does not answer holds up no other."""
 
@@ -71,6 +76,8 @@ class ClusterController:
         )
         self._kinds: tuple[JobKind, ...] = ()
         self._origin = ""
+        self._versions: dict[str, str] = {}
+        """Of agents, as last told."""
         self._files = KubeconfigFileWatch(clock, self._file_changed)
         objects.clusters.add_handler(self._cluster_changed)
         objects.secrets.add_handler(self._secret_changed)
@@ -139,6 +146,7 @@ class ClusterController:
         if cluster is None or cluster.metadata.deletion_timestamp is not None:
             await self._clients.forget(name, self._clear)
             self._metrics.forget_worker(name)
+            self._versions.pop(name, None)
             self._files.forget(name)
             self._contact_changed(name)
             return None
@@ -201,6 +209,24 @@ class ClusterController:
             return stand
         return Stand(current.status, current.reason, current.message)
 
+    def report_changed(self, name: str, resource: ResourceType, event: Event[RemoteObject], raw: bytes) -> None:
+        """An agent told of itself, perhaps as another version than before."""
+        if resource == CLUSTER_CAPACITIES and agent_version(raw) != self._versions.get(name, ""):
+            self.controller.enqueue(name)
+
+    def _version_stand(self, cluster: MultiKueueCluster) -> Stand | None:
+        """Whether hub and agent are too far apart; said only where they are, or were."""
+        name = cluster.metadata.name
+        link = self._clients.link(name)
+        current = condition.find(cluster.status.conditions, names.VERSION_SUPPORTED)
+        if link is None:
+            return Stand(current.status, current.reason, current.message) if current is not None else None
+        self._versions[name] = agent_version(link.report)
+        found = version_skew.judge(self._versions[name])
+        if found.supported and current is None:
+            return None
+        return Stand(str(found.supported), found.skew.value, found.message)
+
     async def _take_back_lost(self, cluster: MultiKueueCluster) -> None:
         """A cluster that answers is not lost: what its administrator said of it ends with the outage."""
         if self._clients.link(cluster.metadata.name) is None or not _declared_lost(cluster):
@@ -220,6 +246,7 @@ class ClusterController:
         key = cluster.metadata.key
         intents: list[ApplyStatus | RecordEvent] = []
         stands = {names.ACTIVE: stand, names.FENCED: self._fence_stand(cluster)}
+        stands[names.VERSION_SUPPORTED] = self._version_stand(cluster)
         told = {type_: each for type_, each in stands.items() if each is not None}
         if any(each.differs_from(condition.find(cluster.status.conditions, type_)) for type_, each in told.items()):
             intents.append(
@@ -245,6 +272,14 @@ class ClusterController:
                 )
             )
         await self._applier.apply(intents)
+
+
+def agent_version(report: bytes) -> str:
+    """Out of a ClusterCapacity as it came; empty where it says nothing, or nothing that can be read."""
+    try:
+        return _report_decoder.decode(report).status.agent_version if report else ""
+    except msgspec.DecodeError:
+        return ""
 
 
 def _version(cluster: MultiKueueCluster) -> tuple[object, ...]:

@@ -22,6 +22,8 @@ def screen(view: WorkerView | None, cluster: str, request: Request, workload: Wo
     hidden = [plural for plural in view.unreadable if plural in NEEDED]
     if hidden:
         return _unknown(cluster, "NotReadable", f"the credential may not read {', '.join(hidden)}")
+    if not view.version.supported:
+        return _unknown(cluster, view.version.skew.value, view.version.message)
     integrations = view.capacity.status.integrations if view.capacity is not None else None
     if integrations and request.framework not in integrations:
         return impossible(cluster, "KindNotServed", f"does not run {request.framework}")

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from hub.engine import node_commitments
+from hub.engine import node_commitments, version_skew
 from hub.engine.knowledge_event import KnowledgeEvent
 from hub.engine.node_commitments import NodeCommitments
 from hub.engine.shared_values import SharedValues
@@ -106,6 +106,8 @@ class WorkerView:
         self._node_labels: dict[str, frozenset[str]] = {}
         self.exact = False
         """The worker runs the same engine by the same policy: verdicts are its own decisions."""
+        self.version = version_skew.judge("")
+        """Whether its agent's report is one that this hub understands."""
         self.unreadable: tuple[str, ...] = ()
         self.complete = False
         """All first lists are in: what is not known now does not exist, or may not be read."""
@@ -201,8 +203,10 @@ class WorkerView:
         self.sizes = NodeSizes(report)
         self._leaves(report)
         status = report.status if report is not None else None
+        self.version = version_skew.judge(status.agent_version if status is not None else "")
         self.exact = (
             status is not None
+            and self.version.supported
             and status.engine_version == capacity.ENGINE_VERSION
             and status.policy is not None
             and status.policy.hash == self._policy_hash

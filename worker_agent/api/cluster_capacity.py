@@ -135,6 +135,7 @@ class LocalQueueUsage(View):
 
 
 class ClusterCapacityStatus(View):
+    agent_version: Annotated[str, Field("Version of the agent that wrote this.", max_length=64)] = ""
     engine_version: Annotated[str, Field("Version of the engine that decides in this cluster.", max_length=64)] = ""
     policy: Annotated[EnginePolicy | None, Field("The switches by which it decides.")] = None
     reported_at: Annotated[datetime | None, Field("When this was written.")] = None
@@ -163,6 +164,7 @@ class ClusterCapacity(Object):
         CLUSTER_CAPACITIES,
         short_names=("capacity",),
         columns=(
+            Column("Agent", "string", ".status.agentVersion", "Version of the agent"),
             Column("Engine", "string", ".status.engineVersion", "Version of the engine"),
             Column("Reported", "date", ".status.reportedAt", "Time since the last report"),
             AGE,

@@ -157,6 +157,8 @@ ACTIVE: Final = "Active"
 
 FENCED: Final = "Fenced"
 """Condition of MultiKueueClusters: whether an agent there keeps a job from running twice."""
+VERSION_SUPPORTED: Final = "fedhub.dev/VersionSupported"
+"""Condition of MultiKueueClusters: whether the agent there is of a version that this hub works with."""
 HUB_CONTACT_LOST: Final = "HubContactLost"
 """Why an agent deactivates a copy whose hub has not renewed its lease."""
 

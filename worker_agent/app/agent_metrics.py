@@ -3,8 +3,8 @@ object."""
 
 import platform
 from collections.abc import Callable
-from importlib import metadata
 
+from worker_agent.api import program_version
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key, Object
 from worker_agent.api.resource_type import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, WORKLOADS, ResourceType
@@ -103,7 +103,7 @@ def creation_latency(metrics: AgentMetrics, configuration: Configuration) -> Cal
 def build() -> Document:
     """Labels of ``kueue_build_info``: a release has no commit or date of its own here, and Python stands for Go."""
     return {
-        "git_version": f"v{metadata.version('fedhub')}",
+        "git_version": f"v{program_version.VERSION}",
         "git_commit": "",
         "build_date": "",
         "go_version": f"python{platform.python_version()}",

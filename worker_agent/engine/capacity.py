@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from worker_agent.api import timestamps
+from worker_agent.api import program_version, timestamps
 from worker_agent.api.document import Document
 from worker_agent.engine import flavor_nodes, quota, resources
 from worker_agent.engine.cluster_queue import ClusterQueueRow
@@ -45,6 +45,7 @@ def report(state: ClusterState, policy: Policy, now: datetime, integrations: Seq
     shapes = _asked_shapes(state)
     switches = _switches(policy)
     status: Document = {
+        "agentVersion": program_version.VERSION,
         "engineVersion": ENGINE_VERSION,
         # Left out when empty: an apply that empties a map of entries it owned leaves a null, which is refused.
         "policy": {"hash": policy_hash(policy), **({"switches": switches} if switches else {})},

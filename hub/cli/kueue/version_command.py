@@ -24,12 +24,11 @@ def version(connection: Connection) -> None:
 
     Example: fedhub kueue version --context manager
     """
-    from importlib.metadata import version as version_of  # noqa: PLC0415 - slow imports wait
-
+    from worker_agent.api.program_version import VERSION  # noqa: PLC0415 - slow imports wait
     from worker_agent.api.resource_type import DEPLOYMENTS  # noqa: PLC0415
     from worker_agent.kube.errors import NotFound  # noqa: PLC0415
 
-    print(f"Client Version: v{version_of('fedhub')}")
+    print(f"Client Version: v{VERSION}")
 
     async def work(client: "Client", _: str) -> None:
         for told, namespace, name, container in _DEPLOYMENTS:

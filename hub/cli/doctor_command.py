@@ -1,0 +1,98 @@
+"""``fedhub doctor``: what is wrong with an installation, and what to do about it."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hub.cli import manager_client, output
+from hub.cli.explain_commands import Worker, asker_of
+from hub.cli.output import Format
+from hub.cli.run_command import Config, Context, FeatureGates, Kubeconfig
+
+if TYPE_CHECKING:
+    from hub.app.doctor.examination import Result
+    from worker_agent.api.multikueue import MultiKueueCluster
+    from worker_agent.kube.client import Client
+    from worker_agent.kube.transport import Transport
+
+Namespace = Annotated[str, typer.Option("--namespace", "-n", help="Where hub and agents are installed.")]
+Output = Annotated[Format, typer.Option("--output", "-o", help="Output format; wide shows what is well, too.")]
+
+
+def doctor(  # noqa: PLR0913, PLR0917 - the command's own options
+    worker: Worker = None,
+    agent: Annotated[
+        bool, typer.Option("--agent", help="Look at one cluster with an agent, not at a manager and its workers.")
+    ] = False,
+    namespace: Namespace = "fedhub-system",
+    config: Config = None,
+    feature_gates: FeatureGates = "",
+    kubeconfig: Kubeconfig = None,
+    context: Context = "",
+    output_format: Output = Format.TABLE,
+) -> None:
+    """Look at an installation, the hub's cluster and every worker, and name what is wrong and the remedy.
+
+    Looks at programs and leases, definitions and their conversion, webhooks and certificates, rights, aggregated APIs,
+    workers and their credentials, versions, clocks, queues and flavors, stuck finalizers, and Kueue running beside.
+    Reads with your rights, and workers by the credentials of their MultiKueueClusters or your own contexts (--worker);
+    what may not be read is said. Writes nothing. Exits with 1 where something is wrong, with 2 for wrong use.
+
+    Examples:
+
+    fedhub doctor --context manager
+
+    fedhub doctor --context manager --worker oregon=my-oregon-context -o wide
+
+    fedhub doctor --agent --context oregon -o json
+    """
+    from hub.app.doctor import examination  # noqa: PLC0415 - imports that take long wait until they are needed
+    from hub.app.doctor.snapshot import Role  # noqa: PLC0415
+    from hub.app.worker_reading import Reading  # noqa: PLC0415
+
+    asker = asker_of(config, feature_gates, worker, kubeconfig)
+    sick = False
+
+    async def work(client: "Client") -> None:
+        nonlocal sick
+
+        async def reach(name: str, clusters: "Mapping[str, MultiKueueCluster]") -> "Transport":
+            return await Reading(client, clusters, asker).transport(name)
+
+        if agent:
+            results = await examination.of_cluster(client, context or "this", Role.AGENT, namespace)
+        else:
+            results = await examination.of_federation(client, namespace, reach)
+        _tell(results, output_format)
+        sick = not all(result.ok for result in results)
+
+    manager_client.run(work, kubeconfig, context)
+    if sick:
+        raise typer.Exit(1)
+
+
+def _tell(results: "list[Result]", format_: Format) -> None:
+    import msgspec  # noqa: PLC0415
+
+    if format_ in (Format.JSON, Format.YAML):
+        output.structured({"ok": all(each.ok for each in results), "checks": msgspec.to_builtins(results)}, format_)
+        return
+    found = [(result, each) for result in results for each in result.findings]
+    rows: list[tuple[list[str], list[str]]] = [
+        ([result.cluster, result.check, each.severity.value, each.about], [each.problem, f"remedy: {each.remedy}"])
+        for result, each in found
+    ]
+    if format_ is Format.WIDE:
+        rows += [
+            ([result.cluster, result.check, "ok", "-"], ["nothing is wrong"])
+            for result in results
+            if not result.findings
+        ]
+    if rows:
+        output.entries(["cluster", "check", "found", "object", "what is wrong, and the remedy"], rows)
+    clusters = len({result.cluster for result in results})
+    wrong = sum(each.severity.value != "note" for _, each in found)
+    output.say(
+        f"{wrong} problems found on {clusters} clusters" if wrong else f"nothing is wrong on {clusters} clusters"
+    )
