@@ -8,7 +8,8 @@ import typer
 from hub.cli import manager_client, output
 from hub.cli.explain_commands import Worker, asker_of
 from hub.cli.output import Format
-from hub.cli.run_command import Config, Context, FeatureGates, Kubeconfig
+from hub.cli.run_command import Config, Context, Kubeconfig
+from worker_agent.cli.program_options import FeatureGates
 
 if TYPE_CHECKING:
     from hub.app.doctor.examination import Result
