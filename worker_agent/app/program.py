@@ -7,6 +7,8 @@ import signal
 import socket
 from typing import IO
 
+from prometheus_client import GCCollector, PlatformCollector, ProcessCollector
+
 from worker_agent import log_context
 from worker_agent.app import configuration, hub_tunnel, memory, queue_dump, visibility_service
 from worker_agent.app.agent import Agent, Surroundings
@@ -58,6 +60,8 @@ async def serve(agent: Agent, stop: asyncio.Event) -> None:
     counts = WriteCounts(agent.client.writes, agent.metrics.written)
     exporter = MetricsServer(agent.configuration.settings, agent.metrics.registry, agent.client, counts.update)
     agent.add_always(exporter.renew)
+    for collector in (ProcessCollector, PlatformCollector, GCCollector):
+        collector(registry=agent.metrics.registry)
     agent.add_always(lambda: memory.keep(agent))
     await probes.start()
     try:
