@@ -5,7 +5,7 @@ import re
 from datetime import timedelta
 from pathlib import Path
 from types import UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin
+from typing import Any, Final, TypeVar, Union, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -16,6 +16,9 @@ from pydantic_settings import SettingsError as UnreadableSource
 from worker_agent.api import durations
 
 S = TypeVar("S", bound=BaseSettings)
+
+POD_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+"""Where a pod finds the name of its own namespace."""
 
 
 class SettingsError(ValueError):
@@ -31,9 +34,12 @@ def camel(name: str) -> str:
 def load(settings_type: type[S], path: Path | None, feature_gates: str = "") -> S:
     """Settings from ``path`` (YAML; none: defaults) under the environment; ``feature_gates`` as on the command line.
 
-    Raises SettingsError, also for feature gates in both places.
+    In a pod ``namespace`` is that of the pod unless it is told. Raises SettingsError, also for feature gates in both
+    places.
     """
     values = from_yaml(path, settings_type) if path else {}
+    if "namespace" in settings_type.model_fields and "namespace" not in values and POD_NAMESPACE.is_file():
+        values["namespace"] = POD_NAMESPACE.read_text().strip()
     if feature_gates:
         if values.get("feature_gates"):
             raise SettingsError("feature gates for CLI and configuration cannot both specified")
