@@ -161,6 +161,11 @@ class WorkerConnection:
         """The worker's ClusterCapacity as it came; empty where there is none, or it may not be read."""
         return self.watches.knowledge[CLUSTER_CAPACITIES].raw(Key("", names.CLUSTER_CAPACITY_NAME)) or b""
 
+    @property
+    def has_agent(self) -> bool:
+        """Whether there is a place for the reports of an agent of ours; where real Kueue runs there is none."""
+        return CLUSTER_CAPACITIES.plural not in self._unknown
+
     def suspect(self, error: BaseException) -> None:
         """A request met silence: whatever else waits for this worker should not wait as long."""
         if isinstance(error, ServerSilent):

@@ -246,7 +246,8 @@ class SyncController:
         )
         gone = self._removed(now)
         lost |= {name for name, left in gone.items() if now - left >= self._policy.worker_lost_timeout}
-        return Federation(self._objects, connected, gone | since, self._kinds, terms, lost)
+        by_label = frozenset([name for name, link in connected.items() if not link.has_agent])
+        return Federation(self._objects, connected, gone | since, self._kinds, terms, lost, by_label)
 
     def _removed(self, now: datetime) -> dict[str, datetime]:
         """Configured clusters whose MultiKueueCluster is gone, and since when: there will be no contact to wait for.

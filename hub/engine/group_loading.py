@@ -47,7 +47,7 @@ class Manager(Protocol):
 class Federation:
     """``workers`` are the connected ones; ``disconnected_since`` knows the others that have a connection entry.
 
-    ``terms`` and ``declared_lost`` are those of ``RemoteGroup``.
+    ``terms``, ``declared_lost`` and ``by_label`` are those of ``RemoteGroup``.
     """
 
     manager: Manager
@@ -56,6 +56,7 @@ class Federation:
     kinds: KindTable
     terms: Mapping[str, int] = field(default_factory=dict)
     declared_lost: frozenset[str] = frozenset()
+    by_label: frozenset[str] = frozenset()
 
 
 def multikueue_checks(workload: Workload, manager: Manager) -> tuple[AdmissionCheckState, ...]:
@@ -118,6 +119,7 @@ def load(key: Key, federation: Federation, policy: SyncPolicy, last_seen: Docume
         outside=_outside(document, clusters, federation, owner, policy.origin),
         terms=federation.terms,
         declared_lost=federation.declared_lost,
+        by_label=federation.by_label,
         components=_components(local.view, owner, job, manager),
     )
 

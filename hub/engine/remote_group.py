@@ -1,7 +1,7 @@
 """One Workload of the manager, its owner, and its copies on the workers: all that ``sync.decide`` looks at."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -107,6 +107,8 @@ class RemoteGroup:
     clusters that the configuration does not (any more) name, and on which objects of ours stand.
     ``terms`` are the hub's terms on the connected clusters that know them: what is sent there carries them.
     ``declared_lost`` are clusters out of contact on which, says their administrator, nothing runs any more.
+    ``by_label`` are connected clusters without an agent of ours: a Kueue may run there that finds a job's Workload by
+    its label alone, as 0.17 does; later ones read the label too.
     ``config_error`` is why the check's configuration could not be read. ``checks`` are the Workload's MultiKueue checks
     in status order; only the first counts. A deleted Workload is the last one seen.
     """
@@ -124,6 +126,7 @@ class RemoteGroup:
     outside: Mapping[str, Remote] = field(default_factory=dict)
     terms: Mapping[str, int] = field(default_factory=dict)
     declared_lost: frozenset[str] = frozenset()
+    by_label: frozenset[str] = frozenset()
     components: Components | None = None
     replica_role: str = "standalone"
     unmarked: bool = False
@@ -162,6 +165,11 @@ class RemoteGroup:
             self.policy.jobs.elastic_jobs
             and self.local.view.metadata.annotation(names.ELASTIC_JOB_ANNOTATION) == "true"
         )
+
+    def jobs_at(self, cluster: str) -> JobPolicy:
+        """How jobs are written for a cluster."""
+        jobs = self.policy.jobs
+        return replace(jobs, identifier_annotations=False) if cluster in self.by_label else jobs
 
     def copies(self) -> Iterator[tuple[str, Sight]]:
         """Connected clusters that hold a copy, in configuration order."""

@@ -125,7 +125,7 @@ def _created(group: RemoteGroup, cluster: str, local: Document) -> CreateObject:
     assert group.owner.kind is not None
     kind = group.owner.kind.of_member
     pristine = _unstarted(kind, local, group.local.document)
-    document = kind.remote_copy(pristine, group.key.name, group.policy.origin, group.policy.jobs)
+    document = kind.remote_copy(pristine, group.key.name, group.policy.origin, group.jobs_at(cluster))
     document = fencing.stamped(document, group.terms.get(cluster, 0), stop=not group.policy.keep_when_lost)
     # Another Workload of the same owner may just have made it.
     shared = not kind.points_at_workload
@@ -142,7 +142,7 @@ def _kept_in_step(group: RemoteGroup, cluster: str, local: Document, remote: Doc
     assert group.owner.kind is not None
     kind = group.owner.kind.of_member
     intents: list[HubIntent] = []
-    wanted = kind.remote_patch(local, remote, group.key.name, group.policy.jobs)
+    wanted = kind.remote_patch(local, remote, group.key.name, group.jobs_at(cluster))
     if kind.is_suspended(remote) and worker_fencing.term_of(remote) and group.terms.get(cluster):
         # Sent by an earlier leader and not started yet: the agent starts it when this leader stands by it.
         wanted = fencing.stamped(wanted, group.terms[cluster], stop=not group.policy.keep_when_lost)

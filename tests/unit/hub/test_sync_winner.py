@@ -68,6 +68,13 @@ def test_s6_the_choice_is_on_record_before_the_job_is_made():
     assert intents.index(one(ApplyStatus, intents)) < intents.index(one(CreateObject, intents))
 
 
+@pytest.mark.parametrize(("by_label", "where"), [({"w1"}, "labels"), ({"w2"}, "annotations"), (set(), "annotations")])
+def test_s6_where_an_older_kueue_may_run_the_job_points_at_its_workload_by_label(by_label, where):
+    placed = group(checked("Ready", clusterName="w1"), {"w1": holding(copy(ADMITTED))})
+    created = one(CreateObject, sync.decide(replace(placed, by_label=frozenset(by_label)), NOW)).document["metadata"]
+    assert created[where][names.PREBUILT_WORKLOAD] == "wl"
+
+
 @pytest.mark.parametrize("state", ["Retry", "Rejected"])
 def test_s6_no_job_is_made_for_a_workload_that_leaves(state):
     local = checked(state, clusterName="w1")
