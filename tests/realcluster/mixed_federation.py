@@ -1,6 +1,6 @@
 """A federation of real control planes in which each cluster is run by ours or by real Kueue, and may change hands.
 
-``change_hands`` is what README "Upgrade" tells an administrator to do, one cluster at a time, with jobs running.
+``change_hands`` is what the README tells under "From Kueue, and back": one cluster at a time, with jobs running.
 """
 
 import asyncio
