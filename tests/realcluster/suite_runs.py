@@ -8,8 +8,8 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,7 +18,8 @@ from xml.etree import ElementTree
 
 from hub.local.real import binaries, seed
 from tests import cluster_choice
-from tests.realcluster import shares
+from tests.realcluster import rights_log, shares
+from tests.realcluster.rights_log import Asked
 from tests.realcluster.shares import Share
 from worker_agent.api import crds
 
@@ -66,6 +67,7 @@ class SuiteRuns:
     """Runs that were started, ``AT_A_TIME`` of them at a time. ``wanted``: suites by sort."""
 
     def __init__(self, wanted: Mapping[str, Sequence[str]], folder: Path) -> None:
+        self._folder = folder
         self._pool = ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="suites")
         real = [sort for sort in wanted if sort != cluster_choice.EMBEDDED]
         seeds = {sort: self._pool.submit(_seed, sort, folder / f"seed-{sort}") for sort in real}
@@ -79,8 +81,25 @@ class SuiteRuns:
         """Waits for the runs of that suite on that sort."""
         return _together([run.result()[suite] for run in self._runs[suite, sort]])
 
+    def asked(self, sort: str, suites: Iterable[str]) -> Counter[Asked]:
+        """What hub and agents asked of the clusters of that sort in these suites; empty where one of them did not run.
+
+        Waits for them.
+        """
+        runs = [run for suite in suites for run in self._runs.get((suite, sort), [None])]
+        if None in runs:
+            return Counter()
+        for run in runs:
+            if run is not None:
+                run.result()
+        return rights_log.load(_rights(self._folder, sort))
+
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
+
+
+def _rights(folder: Path, sort: str) -> Path:
+    return folder / f"rights-{sort}"
 
 
 def _together(parts: Sequence[Outcome]) -> Outcome:
@@ -102,6 +121,7 @@ def _seed(sort: str, folder: Path) -> Path:
 def _run(share: Share, folder: Path, seeded: Future[Path] | None) -> dict[str, Outcome]:
     folder.mkdir(parents=True)
     setting = {**GARBAGE, seed.VARIABLE: str(seeded.result())} if seeded else {}
+    setting[rights_log.VARIABLE] = str(_rights(folder.parent, share.sort))
     run = partial(_pytest, share, setting)
     outcomes = run([f"tests/{file}" for file in share.files], folder / "first.xml")
     failed = [name for outcome in outcomes.values() for name in outcome.having(FAILED)]

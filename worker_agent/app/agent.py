@@ -67,6 +67,7 @@ from worker_agent.kube.transport import Transport
 from worker_agent.metrics import LEADER
 from worker_agent.validation import ValidationPolicy
 from worker_agent.webhooks import hooks
+from worker_agent.webhooks.certificates import LIFETIMES, Lifetimes
 
 log = logging.getLogger(__name__)
 
@@ -97,6 +98,8 @@ class Surroundings:
     """False leaves defaulting and validation to somebody else (tests of other parts)."""
     recorder: Recorder = NO_RECORDER
     """Told of everything that reaches the engine."""
+    certificate_lifetimes: Lifetimes = LIFETIMES
+    """Of the webhooks' own certificates."""
 
 
 class LeadershipLost(Exception):
@@ -259,7 +262,9 @@ class Agent:
             validation = ValidationPolicy.from_gates(configuration.gates)
             starts = job_starts.starter(self.known, self.fence, configuration.jobs)
             table = hooks.table(validation, kinds.values(), surroundings, starts)
-            self.webhooks = WebhookService(configuration, self.client, self.clock, table)
+            self.webhooks = WebhookService(
+                configuration, self.client, self.clock, table, self.surroundings.certificate_lifetimes
+            )
             self.add_always(self.webhooks.run)
 
     def _may_run_elsewhere(self, workload: Document) -> bool:
