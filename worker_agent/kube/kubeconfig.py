@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
+from typing import Final, NoReturn
 from urllib.parse import urlsplit
 
 import yaml
@@ -20,6 +20,8 @@ from worker_agent.api.document import Document
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 PROXY_SCHEMES = ("http", "https")
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""libyaml's parser where it was built in: every program and command begins with this file."""
 
 
 class KubeconfigError(ValueError):
@@ -134,7 +136,7 @@ class _Reader:
 
     def _parse(self, content: bytes) -> Document:
         try:
-            document = yaml.safe_load(content)
+            document = yaml.load(content, _LOADER)
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             mark = getattr(error, "problem_mark", None)
             place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
