@@ -11,6 +11,8 @@ async def end(runner: web.BaseRunner) -> None:
     aiohttp closes connections by asking the other end for the end of TLS. An API server keeps its connections to
     webhooks for long, and one that hangs never answers: whoever stops the loop next would leave them open behind it.
     """
+    for site in list(runner.sites):
+        await site.stop()
     server = runner.server
     carriers = [connection.transport for connection in server.connections] if isinstance(server, web.Server) else []
     await runner.cleanup()

@@ -5,6 +5,7 @@ import base64
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -30,6 +31,11 @@ from worker_agent.settings import AgentSettings
 CLOCK = SystemClock()
 SYSTEM = "kueue-system"
 API = "kueue.x-k8s.io/v1beta2"
+SETTINGS: Document = {
+    "wait_for_pods_ready": None,
+    # Who renews its lease is one busy process here, on a machine that may be busy as well.
+    "leader_election": {"lease_duration": timedelta(minutes=4), "renew_deadline": timedelta(minutes=3)},
+}
 
 _BY_KIND = {found.kind: found for found in vars(resource_type).values() if isinstance(found, ResourceType)}
 
@@ -243,7 +249,7 @@ class Federation:
             await cluster.patch(NODES, "node", {"spec": {"taints": None}})
 
     def start_hub(self, **changes: Any) -> Hub:
-        agent_settings, federation_settings = configuration.resolve(HubSettings(wait_for_pods_ready=None))
+        agent_settings, federation_settings = configuration.resolve(HubSettings(**SETTINGS))
         agent = Agent(agent_settings, Surroundings(self.manager.switch, CLOCK, webhooks=False))
         changed = replace(federation_settings, batch_period=0.05, **changes)
         self.hub = Hub(agent, changed, transport=self._transport)
@@ -251,7 +257,7 @@ class Federation:
         return self.hub
 
     def start_worker(self, name: str) -> None:
-        settings = agent_configuration.resolve(AgentSettings(wait_for_pods_ready=None))
+        settings = agent_configuration.resolve(AgentSettings(**SETTINGS))
         transport = api_servers.as_program(self.workers[name].server, roles.AGENT)
         agent = Agent(settings, Surroundings(transport, CLOCK, webhooks=False))
         self._start(name, agent)

@@ -32,9 +32,9 @@ async def test_rotation_under_load_fails_no_dispatch(caplog):
         while len(seen) <= ROTATIONS or jobs < 10:
             name = f"train-{jobs}"
             await world.manager.create(job(name))
-            await until(lambda name=name: runs_on(world, name), f"{name} runs", 40)
+            await until(lambda name=name: runs_on(world, name), f"{name} runs", 100)
             await finish_job(world.workers["east"], name)
-            await until(lambda name=name: complete(world, name), f"{name} is complete", 40)
+            await until(lambda name=name: complete(world, name), f"{name} is complete", 100)
             seen.add(await certificate(world))
             jobs += 1
         registry = world.hub.metrics.registry

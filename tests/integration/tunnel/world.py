@@ -10,7 +10,7 @@ from hub.app.configuration import AgentService
 from hub.local import layout
 from hub.local.real import accounts
 from tests import api_servers
-from tests.integration.federation.world import CLOCK, SYSTEM, Cluster, Federation, federation, node, queues
+from tests.integration.federation.world import CLOCK, SETTINGS, SYSTEM, Cluster, Federation, federation, node, queues
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import MULTIKUEUE_CLUSTERS, NODES
 from worker_agent.app import configuration as agent_configuration
@@ -49,7 +49,7 @@ class DialledFederation(Federation):
         self.start_hub(agents=AgentService("127.0.0.1", self.port, (self.address,), validity, 2.0), **changes)
 
     def start_worker(self, name: str) -> None:
-        settings = agent_configuration.resolve(AgentSettings(wait_for_pods_ready=None))
+        settings = agent_configuration.resolve(AgentSettings(**SETTINGS))
         transport = api_servers.as_program(self.workers[name].server, accounts.MEMBER)
         agent = Agent(settings, Surroundings(transport, CLOCK, webhooks=False))
         service = hub_tunnel.attach(agent)
