@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import yaml
 
@@ -26,6 +26,7 @@ LIKE_PEER = Contender("like the peer", "", OURS, {"featureGates": {"DisableWaitF
 """Our policy without waitForPodsReady, which Kueue 0.17.0 has switched off unless told otherwise."""
 CONTENDERS = (CAPACITY_AWARE, LIKE_PEER, ALL_AT_ONCE, INCREMENTAL)
 
+MANIFESTS = "manifests"
 Say = Callable[[str], None]
 
 
@@ -33,8 +34,17 @@ class Rig:
     """``start``, then ``use`` a contender for each run, ``stop`` at the end. The peer is last: definitions change."""
 
     def __init__(self, folder: Path, workers: int, room_for_jobs: int, real: bool) -> None:
-        manifests = folder / "manifests"
-        found: FederationSpec = equal_workers.write(manifests, workers, room_for_jobs)
+        self._build(folder, equal_workers.write(folder / MANIFESTS, workers, room_for_jobs), real)
+
+    @classmethod
+    def alone(cls, folder: Path, jobs: int, workloads: int) -> Self:
+        """One real cluster with an agent and no manager."""
+        rig = cls.__new__(cls)
+        rig._build(folder, equal_workers.write_alone(folder / MANIFESTS, jobs, workloads), real=True)
+        return rig
+
+    def _build(self, folder: Path, found: FederationSpec, real: bool) -> None:
+        manifests = folder / MANIFESTS
         self.federation = Federation(found, manifests, Layout(folder / "state"), real=real, audit=real)
         self._settings: dict[str, dict[str, Any]] = {}
         """Of hub and agents, as the federation wrote them."""
@@ -61,8 +71,8 @@ class Rig:
     def roles(self) -> dict[str, Cluster]:
         """The cluster of each process that dispatches or admits, by the name of the process."""
         spec = self.federation.spec
-        assert spec.manager is not None
-        return {programs.HUB: spec.manager} | {f"{programs.AGENT}-{worker.name}": worker for worker in spec.workers}
+        hub = {programs.HUB: spec.manager} if spec.manager is not None else {}
+        return hub | {f"{programs.AGENT}-{worker.name}": worker for worker in spec.workers}
 
     async def mix(self, peer: Kueue, roles: Mapping[str, Cluster]) -> None:
         """The peer in ``roles``, ours in all others."""

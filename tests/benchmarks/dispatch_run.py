@@ -45,7 +45,9 @@ class Contender:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class Reading:
+    """What had been used and written at one moment."""
+
     at: float
     usages: Usages
     marks: Marks
@@ -65,14 +67,14 @@ class Run:
 
     async def measure(self, seen: Watching, load: Load) -> Figures:
         """Raises TimeoutError where a phase takes longer than ``timeout_seconds``."""
-        began = self._reading()
+        began = self.reading()
         start = time.monotonic()
         sent = await load.submit(self._manager_client(seen))
         submitted = time.monotonic() - start
         await self._phase(seen, lambda: _all_in(sent, seen.workers.running))
         untold = await self._told(seen, sent)
-        await self._quiet(load)
-        middle = self._reading()
+        await self.quiet(load.prefix)
+        middle = self.reading()
         ending = time.monotonic()
         await seen.finish_pods()
         await self._phase(seen, lambda: _all_in(sent, seen.manager.finished))
@@ -81,8 +83,8 @@ class Run:
         async with asyncio.timeout(self.timeout_seconds):
             await seen.gone()
         gone = time.monotonic() - ending
-        await self._quiet(load)
-        end = self._reading()
+        await self.quiet(load.prefix)
+        end = self.reading()
         waits = sorted(seen.workers.running[name] - sent[name] for name in sent)
         interval = max(seen.workers.running[name] for name in sent) - start
         winners = {name: seen.workers.cluster[name] for name in sent}
@@ -100,8 +102,8 @@ class Run:
             },
             "seconds_to_all_finished": round(finished, 2),
             "seconds_to_all_gone": round(gone, 2),
-            "to_running": self._phase_figures(began, middle, winners),
-            "to_deleted": self._phase_figures(middle, end, winners),
+            "to_running": self.phase_figures(began, middle, winners),
+            "to_deleted": self.phase_figures(middle, end, winners),
             "running_untold_on_manager": untold,
             "jobs_by_worker": _counted(winners),
         }
@@ -109,10 +111,8 @@ class Run:
     def _manager_client(self, seen: Watching) -> Any:
         return seen.clients[self.federation.spec.clusters[0].name]
 
-    def _reading(self) -> _Reading:
-        return _Reading(
-            time.monotonic(), federation_usage.read(self.federation), self.logs.marks() if self.logs else {}
-        )
+    def reading(self) -> Reading:
+        return Reading(time.monotonic(), federation_usage.read(self.federation), self.logs.marks() if self.logs else {})
 
     async def _phase(self, seen: Watching, condition: Callable[[], bool]) -> None:
         async with asyncio.timeout(self.timeout_seconds):
@@ -125,11 +125,13 @@ class Run:
                 await seen.news.until(lambda: _all_in(sent, seen.manager.ready))
         return len(sent.keys() - seen.manager.ready.keys())
 
-    async def _quiet(self, load: Load) -> None:
+    async def quiet(self, prefix: str) -> None:
+        """Waits until nobody has written an object whose name holds ``prefix`` for a while."""
         if self.logs is not None:
-            await self.logs.quiet(load.prefix)
+            await self.logs.quiet(prefix)
 
-    def _phase_figures(self, start: _Reading, end: _Reading, winners: dict[str, str]) -> Figures:
+    def phase_figures(self, start: Reading, end: Reading, winners: dict[str, str]) -> Figures:
+        """CPU seconds and writes between two moments, for each of ``winners``: Jobs and where they ran."""
         jobs, spent = len(winners), federation_usage.spent(start.usages, end.usages)
         servers = federation_usage.api_servers(self.federation).values()
         controllers = federation_usage.controllers(self.federation)
@@ -141,7 +143,7 @@ class Run:
         return {
             "seconds": round(end.at - start.at, 2),
             "api_server_cpu_seconds_per_job": round(sum(spent[name] for name in servers) / jobs, 4),
-            "hub_cpu_seconds_per_job": round(spent["hub"] / jobs, 4),
+            "hub_cpu_seconds_per_job": round(spent.get("hub", 0.0) / jobs, 4),
             "agents_cpu_seconds_per_job": round(sum(spent[name] for name in controllers if name != "hub") / jobs, 4),
             "cpu_seconds": {name: round(seconds, 2) for name, seconds in spent.items()},
             "writes_per_job": asdict(writes) if writes else None,

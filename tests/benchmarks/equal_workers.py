@@ -9,6 +9,7 @@ from tests.benchmarks.federation_load import NAMESPACE, QUEUE
 from worker_agent.api.document import Document
 
 PODS_PER_NODE = 100
+ALONE = "alone"
 SPARE = 1.5
 """Room of all workers together for each Job of the load: whoever dispatches has a choice, and nobody waits for room."""
 
@@ -22,11 +23,21 @@ def write(folder: Path, workers: int, jobs: int) -> FederationSpec:
     _write(folder / "manager", [*_queues("any", each * workers, check), *_federation(names)])
     for name in names:
         _write(folder / "workers" / name, _queues("general", each, {}))
-    capacity = {"cpu": str(PODS_PER_NODE), "memory": f"{PODS_PER_NODE}Gi", "pods": str(PODS_PER_NODE + 10)}
-    group = NodeGroup(name="general", count=nodes, capacity=capacity)
     return FederationSpec(
-        manager=Cluster(name="manager"), workers=[Cluster(name=name, node_groups=[group]) for name in names]
+        manager=Cluster(name="manager"), workers=[Cluster(name=name, node_groups=[_nodes(nodes)]) for name in names]
     )
+
+
+def write_alone(folder: Path, jobs: int, workloads: int) -> FederationSpec:
+    """One cluster without a manager: nodes for ``jobs`` one-pod Jobs, quota for these and for ``workloads`` beside."""
+    nodes = max(1, -(-int(jobs * SPARE) // PODS_PER_NODE))
+    _write(folder / "workers" / ALONE, _queues("general", nodes * PODS_PER_NODE + workloads, {}))
+    return FederationSpec(workers=[Cluster(name=ALONE, node_groups=[_nodes(nodes)])])
+
+
+def _nodes(count: int) -> NodeGroup:
+    capacity = {"cpu": str(PODS_PER_NODE), "memory": f"{PODS_PER_NODE}Gi", "pods": str(PODS_PER_NODE + 10)}
+    return NodeGroup(name="general", count=count, capacity=capacity)
 
 
 def _queues(flavor: str, cpus: int, more: Document) -> list[Document]:

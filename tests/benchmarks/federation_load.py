@@ -25,7 +25,8 @@ FOR_EVER_SECONDS = 100_000_000.0
 class Load:
     """``jobs`` Jobs named ``<prefix>-00000`` on, created at once or ``rate`` a second; each pod runs ``seconds``.
 
-    ``webhooks``: whether a manager's webhooks stand by. Where none does, Jobs come as those would leave them.
+    ``webhooks``: whether webhooks stand by. Where none do, Jobs come as those would leave them; ``dispatched``: those
+    of a manager, who sends them to other clusters.
     """
 
     jobs: int
@@ -33,6 +34,7 @@ class Load:
     rate: float = 0.0
     seconds: float = FOR_EVER_SECONDS
     webhooks: bool = True
+    dispatched: bool = True
 
     def name(self, number: int) -> str:
         return f"{self.prefix}-{number:05d}"
@@ -43,7 +45,9 @@ class Load:
             "image": "registry.example/job:1",
             "resources": {"requests": {"cpu": "1", "memory": "1Gi"}},
         }
-        defaulted = {} if self.webhooks else {"suspend": True, "managedBy": names.MULTIKUEUE_CONTROLLER}
+        defaulted: Document = {} if self.webhooks else {"suspend": True}
+        if self.dispatched and not self.webhooks:
+            defaulted["managedBy"] = names.MULTIKUEUE_CONTROLLER
         return {
             "apiVersion": "batch/v1",
             "kind": "Job",
@@ -188,20 +192,22 @@ class Watching:
     async def gone(self) -> None:
         """Waits until no Workload is left on the manager, and nothing on any worker."""
         manager = self.federation.spec.clusters[0].name
-        await _none_left(self.clients[manager], WORKLOADS)
+        await none_left(self.clients[manager], WORKLOADS)
         await self.workers_empty()
 
     async def workers_empty(self) -> None:
         """Waits until no worker holds a Workload, Job or pod."""
         for worker in self.federation.spec.workers:
-            await asyncio.gather(*(_none_left(self.clients[worker.name], kind) for kind in (WORKLOADS, JOBS, PODS)))
+            await asyncio.gather(*(none_left(self.clients[worker.name], kind) for kind in (WORKLOADS, JOBS, PODS)))
 
 
 @contextlib.asynccontextmanager
 async def watching(federation: Federation) -> AsyncIterator[Watching]:
-    """Follows the Jobs of the manager and the pods of the workers until the end of the context."""
-    manager = federation.spec.manager
-    assert manager is not None, "the benchmark dispatches from a manager"
+    """Follows the Jobs of the manager and the pods of the workers until the end of the context.
+
+    A cluster without a manager is its own: its users create their Jobs where these run.
+    """
+    manager = federation.spec.clusters[0]
     async with contextlib.AsyncExitStack() as stack:
         clients = {
             cluster.name: await stack.enter_async_context(connect(federation.layout, cluster.name))
@@ -234,7 +240,8 @@ async def following(informer: Informer[Document]) -> AsyncIterator[None]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def _none_left(client: Client, resource: ResourceType) -> None:
+async def none_left(client: Client, resource: ResourceType) -> None:
+    """Waits until no object of the kind is left in the namespace of the load."""
     news = News()
     objects = Informer(client, resource, document, namespace=NAMESPACE)
     objects.add_handler(lambda event: news.tell())

@@ -51,10 +51,12 @@ class AuditLogs:
 class WritesPerJob:
     """Write requests of the hub and the agents for each job; ``details`` tells who made how many of what, where.
 
+    ``to_start`` are those of ``manager`` up to the write that starts the job there, which is the first to the job.
     What concerns no job (status of queues, reports, leases) is shared by all jobs, that of workers as the winner's.
     """
 
     manager: float
+    to_start: float
     winner: float
     others: float
     events: float
@@ -68,6 +70,7 @@ def per_job(
     """``winners``: by the name of each Job, the worker it ran on. ``programs``: user agents of hub and agents."""
     totals: Counter[str] = Counter()
     details: Counter[str] = Counter()
+    started: set[str] = set()
     named = re.compile("|".join(sorted({re.escape(name.rpartition("-")[0]) for name in winners})) + r"-\d{5}")
     for cluster, writes in found.items():
         for write in writes:
@@ -77,11 +80,16 @@ def per_job(
             lost = cluster != manager and name is not None and winners.get(name[0]) != cluster
             place = "manager" if cluster == manager else "others" if lost else "winner"
             totals["events" if write.is_event else place] += 1
+            own = name[0] if name is not None else ""
+            totals["to_start"] += cluster == manager and not write.is_event and own not in started
+            if cluster == manager and own and write.what == "jobs":
+                started.add(own)
             totals["copies"] += cluster != manager and (write.verb, write.what) == ("create", "workloads")
             details[f"{place}: {write.who} {write.verb} {write.what}"] += 1
     jobs = len(winners)
     return WritesPerJob(
         manager=totals["manager"] / jobs,
+        to_start=totals["to_start"] / jobs,
         winner=totals["winner"] / jobs,
         others=totals["others"] / jobs,
         events=totals["events"] / jobs,

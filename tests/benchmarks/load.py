@@ -1,0 +1,99 @@
+"""Load on one cluster: many Jobs at once, then many Workloads; our agent alone, and beside it real Kueue.
+
+    python -m tests.benchmarks.load [--jobs 500] [--workloads 5000] [--peer] [--output json]
+
+On one real control plane (built the first time) with an audit log. First equal one-pod Jobs are created at once, run on
+simulated nodes, are ended and deleted; then as many Workloads without a job are created and admitted. Writes count up
+to each Job's start, those of the agent only, from the audit log; CPU seconds and memory are the operating system's; the
+time of an admission attempt is the agent's own histogram. ``--peer`` runs real Kueue 0.17.0 on the same control plane
+after ours, its clients limited as shipped, and prints the ratios.
+
+Exit code 1 where a Job failed or a target was missed. With ``--output json`` the last line of standard output is JSON.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests import cluster_choice
+from tests.benchmarks import load_table, workload_load
+from tests.benchmarks.dispatch import WARM_UP_JOBS, built_peer, say
+from tests.benchmarks.dispatch_rig import CAPACITY_AWARE, LIKE_PEER, PEER, Rig
+from tests.benchmarks.dispatch_run import Contender, Figures, Run
+from tests.benchmarks.federation_load import Load, watching
+from tests.realcluster.kueue import Kueue
+from worker_agent.kube.client import Client
+
+AGENT = Contender("our agent", "", CAPACITY_AWARE.programs)
+AGENT_LIKE_PEER = Contender("our agent, like the peer", "", LIKE_PEER.programs, LIKE_PEER.settings)
+"""Without waitForPodsReady, which Kueue 0.17.0 has switched off unless told otherwise."""
+
+
+async def compare(rig: Rig, arguments: argparse.Namespace, peer: Kueue | None) -> list[Figures]:
+    """The figures of our agent, in both settings, and of the peer."""
+    rows: list[Figures] = []
+    await rig.start(say)
+    for position, contender in enumerate((AGENT, AGENT_LIKE_PEER, *((PEER,) if peer else ()))):
+        if position:
+            await rig.use(contender, peer, say)
+        run = Run(rig.federation, contender, arguments.timeout)
+        async with watching(rig.federation) as seen:
+            for jobs in (WARM_UP_JOBS, arguments.jobs):
+                prefix = f"{contender.key}-{jobs}-{len(rows)}"
+                attempts = await workload_load.attempts(rig.federation, contender)
+                load = Load(jobs, prefix=prefix, webhooks=not contender.is_peer, dispatched=False)
+                figures = await run.measure(seen, load)
+            (client,) = seen.clients.values()
+            figures |= await _workloads(run, client, arguments.workloads)
+        taken = (await workload_load.attempts(rig.federation, contender)).since(attempts)
+        figures["admission_attempt_p99_seconds_at_most"] = taken.quantile(0.99)
+        say(f"{contender.name}: {figures['jobs_per_second']} jobs/s")
+        rows.append(figures)
+    return rows
+
+
+async def _workloads(run: Run, client: Client, count: int) -> Figures:
+    """What ``count`` Workloads at once come to, and the most memory a controller has held by then."""
+    found = await workload_load.measure(run, client, count) if count else {}
+    return {"workloads": found, "controller_peak_mib": workload_load.peak_mib(run.federation)}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--jobs", type=int, default=500, help="how many Jobs at once")
+    parser.add_argument(
+        "--workloads", type=int, default=5000, help="how many Workloads at once, after the Jobs; 0: none"
+    )
+    parser.add_argument("--peer", action="store_true", help="real Kueue too")
+    parser.add_argument("--timeout", type=float, default=900.0, help="seconds for each phase of a run")
+    parser.add_argument("--output", choices=("table", "json"), default="table")
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started is stopped then too
+    console = Console(stderr=arguments.output == "json", width=None if sys.stdout.isatty() else 140)
+    os.environ.setdefault(cluster_choice.ASSETS, str(cluster_choice.built(cluster_choice.NEWEST)))
+    peer = built_peer() if arguments.peer else None
+    with tempfile.TemporaryDirectory(prefix="fedhub-load-") as scratch:
+        rig = Rig.alone(Path(scratch), arguments.jobs, arguments.workloads)
+        try:
+            rows = asyncio.run(compare(rig, arguments, peer))
+        finally:
+            rig.stop()
+    verdicts = load_table.judged(rows, PEER.name)
+    load_table.show(rows, verdicts, console)
+    if arguments.output == "json":
+        print(json.dumps({"rows": rows, "targets": verdicts, "peer": peer is not None}))
+    good = all(verdict["met"] for verdict in verdicts) and not any(row["failed"] for row in rows)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
