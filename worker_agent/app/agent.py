@@ -155,7 +155,9 @@ class Agent:
     def recorder(self, controller: str) -> EventRecorder:
         """The recorder of events under that reporting controller's name; it runs with the agent."""
         if controller not in self._recorders:
-            recorder = self._recorders[controller] = EventRecorder(self.client, controller, self.clock)
+            recorder = self._recorders[controller] = EventRecorder(
+                self.client, controller, self.clock, supersedes=audience.SUPERSEDES
+            )
             self.add_always(recorder.run)
         return self._recorders[controller]
 
@@ -388,7 +390,7 @@ class Agent:
         with contextlib.suppress(TimeoutError, ConnectionError, OSError):
             async with asyncio.timeout(FLUSH_SECONDS):
                 for recorder in self._recorders.values():
-                    await recorder.flush()
+                    await recorder.finish()
 
 
 async def _forever(work: Work) -> None:

@@ -7,6 +7,7 @@ import asyncio
 import logging
 import socket
 from collections import OrderedDict, deque
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,6 +33,9 @@ SERIES_MEMORY_SECONDS = 360.0
 SERIES_INTERVAL_SECONDS = 60.0
 """A series ends after six quiet minutes; while it lasts its count is written at most once a minute."""
 
+
+HELD_SECONDS = 30.0
+"""How long a step is kept back that the next one makes superfluous."""
 
 NEEDS = (need.of(EVENTS, "create", "patch"),)
 
@@ -92,9 +96,21 @@ class _Series:
 
 
 class EventRecorder:
-    """``run`` writes what ``record`` takes in; ``dropped`` counts losses to a full queue or a refusing server."""
+    """``run`` writes what ``record`` takes in; ``dropped`` counts losses to a full queue or a refusing server.
 
-    def __init__(self, client: Client, reporting_controller: str, clock: Clock, *, instance: str = "") -> None:
+    ``supersedes``: by the reason of a step, that of an earlier one about the same object which it makes superfluous.
+    The earlier one is kept back for a while, and for good when the step comes by then.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        reporting_controller: str,
+        clock: Clock,
+        *,
+        instance: str = "",
+        supersedes: Mapping[str, str] | None = None,
+    ) -> None:
         self._client = client
         self._controller = reporting_controller
         self._instance = (instance or f"{reporting_controller}-{socket.gethostname()}")[:128]
@@ -102,6 +118,8 @@ class EventRecorder:
         self._series: OrderedDict[_What, _Series] = OrderedDict()
         self._queue: deque[_What] = deque()
         self._late: dict[_What, float] = {}
+        self._supersedes = dict(supersedes or {})
+        self._held: dict[tuple[ObjectReference, str], _What] = {}
         self._filled = asyncio.Event()
         self.dropped = 0
 
@@ -109,6 +127,7 @@ class EventRecorder:
         """Takes in one event; ``type`` is Normal or Warning, ``action`` what was done (default: the reason)."""
         what = _What(regarding, type, reason, shortened(message), action or reason)
         now = self._clock.monotonic()
+        self._drop_held(regarding, self._supersedes.get(reason, ""))
         series = self._series.get(what)
         if series is not None and now - series.last_seen < SERIES_MEMORY_SECONDS:
             series.count += 1
@@ -127,8 +146,26 @@ class EventRecorder:
             at = self._clock.now()
             self._series[what] = _Series(self._name(regarding), at, at, now)
             self._series.move_to_end(what)
+            if reason in self._supersedes.values() and self._hold(what, now):
+                return
         self._enqueue(what)
         self._forget_old(now)
+
+    def _hold(self, what: _What, now: float) -> bool:
+        """Keep a step back; False where too many are, or another of its kind is about the same object."""
+        place = (what.regarding, what.reason)
+        if place in self._held or len(self._held) >= QUEUE_LIMIT:
+            return False
+        self._held[place] = what
+        self._late[what] = now + HELD_SECONDS
+        self._filled.set()  # ``run`` must learn when to wake up
+        return True
+
+    def _drop_held(self, regarding: ObjectReference, reason: str) -> None:
+        what = self._held.pop((regarding, reason), None)
+        if what is not None:
+            self._late.pop(what, None)
+            self._series.pop(what, None)
 
     async def run(self) -> None:
         """Writes events until cancelled."""
@@ -152,16 +189,26 @@ class EventRecorder:
         now = self._clock.monotonic()
         for what, due in list(self._late.items()):
             if due <= now:
-                del self._late[what]
-                self._queue.append(what)
+                self._release(what)
+
+    def _release(self, what: _What) -> None:
+        del self._late[what]
+        self._held.pop((what.regarding, what.reason), None)
+        self._queue.append(what)
 
     async def flush(self) -> None:
-        """Writes what is waiting, now; beside ``run`` only when that has ended."""
+        """Writes what is waiting; beside ``run`` only when that has ended."""
         while self._queue:
             what = self._queue.popleft()
             series = self._series.get(what)
             if series is not None:
                 await self._write(what, series)
+
+    async def finish(self) -> None:
+        """Writes everything, what is kept back too: nobody will come back to it. After ``run`` has ended."""
+        for what in list(self._held.values()):
+            self._release(what)
+        await self.flush()
 
     async def _write(self, what: _What, series: _Series) -> None:
         series.queued = False

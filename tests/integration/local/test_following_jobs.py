@@ -84,7 +84,7 @@ def test_job_is_followed_to_its_worker(federation, worker):
     pods = json.loads(fedhub(federation, "pods", *job, "-o", "json").stdout)["items"]
     assert [pod["metadata"]["annotations"]["fedhub.dev/cluster"] for pod in pods] == [worker] * 2
     told = fedhub(federation, "events", *job).stdout
-    assert "CreatedWorkload" in told
+    assert "Started" in told
     assert worker in told
     logs = fedhub(federation, "logs", *job, "--all-pods", "--tail", "3")
     if cluster_choice.chosen() == cluster_choice.EMBEDDED:

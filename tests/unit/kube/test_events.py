@@ -94,6 +94,41 @@ async def test_another_message_is_another_event():
     assert len({body["metadata"]["name"] for body in bodies(transport)}) == 2
 
 
+async def written(*steps: tuple[str, float]) -> list[str]:
+    """Reasons of what a recorder writes of steps about one job, each some seconds after the one before."""
+    transport = ScriptedTransport(lambda request: answer(201, {}))
+    record = EventRecorder(Client(transport, clock()), "c", clock(), supersedes={"Started": "CreatedWorkload"})
+    task = asyncio.create_task(record.run())
+    for reason, seconds in steps:
+        await asyncio.sleep(seconds)
+        record.record(JOB, "Normal", reason, "told")
+    await asyncio.sleep(1)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    told = [event["reason"] for event in bodies(transport)]
+    await record.finish()
+    return told
+
+
+async def test_a_step_that_the_next_one_makes_superfluous_is_not_written():
+    assert await written(("CreatedWorkload", 0), ("Started", 20)) == ["Started"]
+
+
+async def test_a_step_that_stays_the_last_is_written_after_a_while():
+    assert await written(("CreatedWorkload", 0), ("Other", 5)) == ["Other"]
+    assert await written(("CreatedWorkload", 0), ("Started", 40)) == ["CreatedWorkload", "Started"]
+
+
+async def test_what_is_kept_back_is_written_in_the_end():
+    transport = ScriptedTransport(lambda request: answer(201, {}))
+    record = EventRecorder(Client(transport, clock()), "c", clock(), supersedes={"Started": "CreatedWorkload"})
+    record.record(JOB, "Normal", "CreatedWorkload", "told")
+    await record.flush()
+    assert not transport.requests
+    await record.finish()
+    assert [event["reason"] for event in bodies(transport)] == ["CreatedWorkload"]
+
+
 def test_long_notes_are_cut_between_characters():
     note = events.shortened("ä" * 1000)
     assert len(note.encode()) <= 1024
