@@ -72,12 +72,14 @@ class Script:
         elected = ", by election" if self.elect else ""
         chances = " ".join(f"{kind} {chance:g}" for kind, chance in self.chances.items() if chance)
         told.insert(0, f"        per request: {chances or 'no faults'}; clocks: {self.skews}")
-        return "\n".join([f"seed {self.seed}: {self.dispatcher}, onContactLost {kept}{elected}", *told])
+        lost = f"worker lost after {self.worker_lost_timeout.total_seconds():g} s"
+        return "\n".join([f"seed {self.seed}: {self.dispatcher}, onContactLost {kept}, {lost}{elected}", *told])
 
     @property
     def calm(self) -> "Script":
         """The same federation before anything happens to it."""
-        return Script(-1, (), self.dispatcher, self.keep, {}, dict.fromkeys(PROGRAMS, 0.0), elect=self.elect)
+        clocks = dict.fromkeys(PROGRAMS, 0.0)
+        return Script(-1, (), self.dispatcher, self.keep, {}, clocks, self.worker_lost_timeout, self.elect)
 
     @property
     def acts(self) -> list[Act]:

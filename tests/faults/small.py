@@ -7,6 +7,8 @@ at rest, that the one before has left, and a seed is replayed together with thos
 
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 from tests.faults.script import DISPATCHERS, LINES, PROGRAMS, WORKERS, Act, Script, Step, chances
@@ -18,32 +20,51 @@ CALM_SECONDS: Final = 0.2
 """From the last step until nothing fails any more."""
 FAULTY_SECONDS: Final = 4.0
 """How long at least, where single requests fail."""
-OUTAGES: Final = (0.1, 0.5, 1.5, 1.5, 4.0, 4.0, 25.0)
-"""Seconds; the last is more than a worker may be out of contact."""
+OUTAGES: Final = (0.1, 0.5, 1.5, 1.5, 4.0, 4.0)
+"""Seconds."""
+LOST_AFTER: Final = (timedelta(seconds=20), timedelta(minutes=1), timedelta(minutes=1), timedelta(minutes=1))
+"""``workerLostTimeout``: the shorter, the more often leases are renewed, and the more every history costs."""
+LONGEST_OUTAGE: Final = 25.0
+"""More than a worker may be out of contact where that is least; one in ten of the outages there."""
 
-Trouble = Callable[[random.Random, str, float], list[Step]]
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When trouble comes to which job, and how long a worker may be out of contact then."""
+
+    dice: random.Random
+    job: str
+    at: float
+    lost_after: timedelta
+
+    def later(self, spans: Sequence[float]) -> float:
+        return round(self.at + 0.01 + self.dice.choice(spans) * self.dice.uniform(0.5, 1.0), 3)
+
+    def contact(self) -> float:
+        """When contact that is lost now is there again."""
+        if self.lost_after < timedelta(seconds=LONGEST_OUTAGE) and self.dice.random() < 0.1:
+            return round(self.at + LONGEST_OUTAGE, 3)
+        return self.later(OUTAGES)
+
+
+Trouble = Callable[[Moment], list[Step]]
 
 
 def write(seed: int) -> Script:
     """The script of ``seed``."""
     dice, shared = random.Random(f"small {seed}"), random.Random(f"chain {seed // CHAIN}")
     dispatcher, keep, elect = shared.choice(DISPATCHERS), shared.random() < 0.5, shared.random() < 0.15
+    lost_after = shared.choice(LOST_AFTER)
     skews = {program: shared.choice((0.0, 0.0, -300.0, 90.0, 3600.0)) for program in PROGRAMS}
-    steps = [_submission(dice, f"job-{seed}-{number}") for number in range(_few(dice, (75, 20, 5)))]
-    first = min(steps)
-    troubles: list[Step] = []
-    for _ in range(_few(dice, (65, 28, 7))):
-        submitted = dice.choice(steps)
+    submissions = [_submission(dice, f"job-{seed}-{number}") for number in range(_few(dice, (88, 10, 2)))]
+    steps = list(submissions)
+    for _ in range(_few(dice, (85, 13, 2))):
+        submitted = dice.choice(submissions)
         at = round(submitted.at + dice.choice((0.1, 0.6, 1.5, 3.0)) * dice.random(), 3)
-        troubles += _trouble(dice, submitted.subject, at, elect=elect)
-    every = tuple(
-        sorted(Step(round(step.at - first.at, 3), step.act, step.subject, step.value) for step in (*steps, *troubles))
-    )
-    failing = chances(dice) if dice.random() < 0.2 else {}
-    end = max(every[-1].at + CALM_SECONDS, FAULTY_SECONDS if failing else 0.0)
-    return Script(
-        seed, every, dispatcher, keep, failing, skews, elect=elect, faulty_seconds=end, poll_seconds=POLL_SECONDS
-    )
+        steps += _trouble(Moment(dice, submitted.subject, at, lost_after), elect=elect)
+    failing = chances(dice) if dice.random() < 0.15 else {}
+    end = max(max(step.at for step in steps) + CALM_SECONDS, FAULTY_SECONDS if failing else 0.0)
+    return Script(seed, tuple(sorted(steps)), dispatcher, keep, failing, skews, lost_after, elect, end, POLL_SECONDS)
 
 
 def chain_of(seed: int) -> range:
@@ -62,58 +83,56 @@ def _submission(dice: random.Random, name: str) -> Step:
         "seconds": dice.choice((0.5, 0.5, 2.0)),
         "priority": dice.choice((0, 0, 100)),
     }
-    return Step(round(dice.uniform(0, 1.5), 3), Act.SUBMIT, name, shape)
+    at = 0.0 if name.endswith("-0") else round(dice.uniform(0, 1.5), 3)
+    return Step(at, Act.SUBMIT, name, shape)
 
 
-def _trouble(dice: random.Random, job: str, at: float, *, elect: bool) -> list[Step]:
-    if elect and dice.random() < 0.3:
-        return [Step(at, Act.STEAL, "hub")]
+def _trouble(moment: Moment, *, elect: bool) -> list[Step]:
+    if elect and moment.dice.random() < 0.3:
+        return [Step(moment.at, Act.STEAL, "hub")]
     kinds = [kind for kind, _ in TROUBLES]
-    return dice.choices(kinds, [weight for _, weight in TROUBLES])[0](dice, job, at)
+    return moment.dice.choices(kinds, [weight for _, weight in TROUBLES])[0](moment)
 
 
-def _deleted(dice: random.Random, job: str, at: float) -> list[Step]:
-    return [Step(at, Act.DELETE, job)]
+def _deleted(moment: Moment) -> list[Step]:
+    return [Step(moment.at, Act.DELETE, moment.job)]
 
 
-def _paused(dice: random.Random, job: str, at: float) -> list[Step]:
-    return [Step(at, Act.DEACTIVATE, job), Step(_later(dice, at, (0.05, 0.5, 2.0)), Act.ACTIVATE, job)]
+def _paused(moment: Moment) -> list[Step]:
+    until = moment.later((0.05, 0.5, 2.0))
+    return [Step(moment.at, Act.DEACTIVATE, moment.job), Step(until, Act.ACTIVATE, moment.job)]
 
 
-def _spoiled(dice: random.Random, job: str, at: float) -> list[Step]:
-    return [Step(at, dice.choice((Act.SPOIL_COPY, Act.SPOIL_JOB)), job, dice.choice(WORKERS))]
+def _spoiled(moment: Moment) -> list[Step]:
+    what = moment.dice.choice((Act.SPOIL_COPY, Act.SPOIL_JOB))
+    return [Step(moment.at, what, moment.job, moment.dice.choice(WORKERS))]
 
 
-def _out_of_contact(dice: random.Random, job: str, at: float) -> list[Step]:
-    line = dice.choice(LINES)
-    return [Step(at, dice.choice((Act.CUT, Act.STALL)), line), Step(_later(dice, at, OUTAGES), Act.HEAL, line)]
+def _out_of_contact(moment: Moment) -> list[Step]:
+    line, act = moment.dice.choice(LINES), moment.dice.choice((Act.CUT, Act.STALL))
+    return [Step(moment.at, act, line), Step(moment.contact(), Act.HEAL, line)]
 
 
-def _ambushed(dice: random.Random, job: str, at: float) -> list[Step]:
+def _ambushed(moment: Moment) -> list[Step]:
     """Contact with a worker is lost and the job evicted in the same moment."""
-    line = dice.choice(("hub>w1", "hub>w2"))
-    evicted = round(max(0.0, at + dice.uniform(-0.5, 0.8)), 3)
-    until = _later(dice, at, OUTAGES)
+    line, act = moment.dice.choice(("hub>w1", "hub>w2")), moment.dice.choice((Act.CUT, Act.STALL))
+    evicted = round(max(0.0, moment.at + moment.dice.uniform(-0.5, 0.8)), 3)
     return [
-        Step(at, dice.choice((Act.CUT, Act.STALL)), line),
-        Step(until, Act.HEAL, line),
-        Step(evicted, Act.DEACTIVATE, job),
-        Step(round(evicted + 0.3, 3), Act.ACTIVATE, job),
+        Step(moment.at, act, line),
+        Step(moment.contact(), Act.HEAL, line),
+        Step(evicted, Act.DEACTIVATE, moment.job),
+        Step(round(evicted + 0.3, 3), Act.ACTIVATE, moment.job),
     ]
 
 
-def _restarted(dice: random.Random, job: str, at: float) -> list[Step]:
-    program = dice.choice(PROGRAMS)
-    return [Step(at, Act.KILL, program), Step(_later(dice, at, (0.01, 0.2, 1.5, 4.0)), Act.START, program)]
+def _restarted(moment: Moment) -> list[Step]:
+    program = moment.dice.choice(PROGRAMS)
+    return [Step(moment.at, Act.KILL, program), Step(moment.later((0.01, 0.2, 1.5, 4.0)), Act.START, program)]
 
 
-def _left_out(dice: random.Random, job: str, at: float) -> list[Step]:
-    worker = dice.choice(WORKERS)
-    return [Step(at, Act.LEAVE, worker), Step(_later(dice, at, (0.1, 1.5, 4.0)), Act.RETURN, worker)]
-
-
-def _later(dice: random.Random, at: float, spans: Sequence[float]) -> float:
-    return round(at + 0.01 + dice.choice(spans) * dice.uniform(0.5, 1.0), 3)
+def _left_out(moment: Moment) -> list[Step]:
+    worker = moment.dice.choice(WORKERS)
+    return [Step(moment.at, Act.LEAVE, worker), Step(moment.later((0.1, 1.5, 4.0)), Act.RETURN, worker)]
 
 
 TROUBLES: Final[tuple[tuple[Trouble, int], ...]] = (

@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator
-from dataclasses import replace
 
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import ResourceType
@@ -245,7 +244,8 @@ class Client:
         raise error
 
     def _signed(self, request: Request) -> Request:
-        return replace(request, headers={**self._headers, **request.headers})
+        headers = {**self._headers, **request.headers}
+        return Request(request.method, request.path, request.query, headers, request.body)
 
 
 async def _pieces(response: Response, silence: float) -> AsyncGenerator[bytes, None]:

@@ -39,11 +39,11 @@ class LoopClock:
     """Follows the running event loop's time, which ``looptime`` makes virtual. ``start``: wall time at loop time 0."""
 
     def __init__(self, start: datetime, seed: int = 0) -> None:
-        self._start = start
+        self._start = start.timestamp()
         self._random = random.Random(seed)
 
     def now(self) -> datetime:
-        return datetime.fromtimestamp(self._start.timestamp() + self.monotonic(), UTC)
+        return datetime.fromtimestamp(self._start + self.monotonic(), UTC)
 
     def monotonic(self) -> float:
         return asyncio.get_running_loop().time()

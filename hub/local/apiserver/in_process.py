@@ -1,7 +1,6 @@
 """A Transport straight into a server in the same process: for tests, and for what runs beside the server."""
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 from hub.local.apiserver.api_server import ApiServer
 from hub.local.apiserver.identity import ADMIN, Identity
@@ -18,7 +17,8 @@ class InProcessTransport:
 
     async def request(self, request: Request) -> Response:
         lowered = {name.lower(): value for name, value in request.headers.items()}
-        answer = await self._server.answer(replace(request, headers=lowered), self._identity)
+        heard = Request(request.method, request.path, request.query, lowered, request.body)
+        answer = await self._server.answer(heard, self._identity)
         headers = {"content-type": answer.content_type, **dict(answer.headers)}
         if answer.watch is not None:
             return Response(answer.status, headers, self._frames(answer.watch))
