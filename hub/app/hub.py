@@ -28,6 +28,7 @@ from hub.controllers.hub_applier import HubApplier
 from hub.controllers.incremental_dispatcher import IncrementalDispatcher
 from hub.controllers.managed_by_field import ManagedByField
 from hub.controllers.orphan_collector import OrphanCollector
+from hub.controllers.paused_work import PausedWork
 from hub.controllers.preflight import Preflight
 from hub.controllers.quota_controller import QuotaController
 from hub.controllers.remote_events import Listeners, RemoteEvents
@@ -154,7 +155,9 @@ class Hub:
         turns = TurnMaker(self.objects, self.sync, table, configuration.sync, clock)
         dispatch = DispatchSettings(configuration.round_timeout)
         self.dispatch = DispatchLoop(turns, self.evaluator, self.applier, dispatch, self.metrics, clock)
-        self.dispatch.use(Preflight(self.clients.link, clock))
+        preflight = Preflight(self.clients.link, clock)
+        self.dispatch.use(preflight)
+        self.paused = PausedWork(turns, preflight.checked, self.dispatch.judged, self.applier, clock)
         if configuration.sync.dispatcher == CAPACITY_AWARE:
             agent.plan_writer.joined = self.dispatch.joined
         self.events = RemoteEvents(
@@ -163,7 +166,7 @@ class Hub:
             configuration.sync.origin,
             configuration.sync.jobs,
             configuration.batch_period,
-            Listeners(self.dispatch.learned, self.dispatch.look_at, self.dispatch.given_up),
+            Listeners(self._learned, self.dispatch.look_at, self.dispatch.given_up),
         )
         self.clusters = ClusterController(self.objects, self.clients, self._sources(), applier, self.metrics, clock)
         self.clusters.clear_removed(kinds, configuration.sync.origin)
@@ -179,7 +182,8 @@ class Hub:
             self.objects, self.clients, table, configuration.sync.origin, self.metrics, clock
         )
         self.objects.workloads.add_handler(lambda event: self.dispatch.look_at(event.key))
-        federation_changes.watch(self.objects, self.dispatch.reconsider, self._policies_changed)
+        self.objects.workloads.add_handler(self.paused.note)
+        federation_changes.watch(self.objects, self._places_changed, self._policies_changed)
         agent.add(self._work)
         self.views: JobViewService | None = None
         if configuration.views is not None:
@@ -245,6 +249,7 @@ class Hub:
         configuration = self.configuration
         if configuration.sync.dispatcher == CAPACITY_AWARE:
             yield self.dispatch.run()
+            yield self.paused.run()
         elif configuration.sync.dispatcher == INCREMENTAL:
             dispatcher = IncrementalDispatcher(
                 self.objects,
@@ -298,8 +303,16 @@ class Hub:
     def _fence_changed(self, cluster: str) -> None:
         self.clusters.controller.enqueue(cluster)
 
-    def _policies_changed(self) -> None:
+    def _learned(self, cluster: str) -> None:
+        self.dispatch.learned(cluster)
+        self.paused.news()
+
+    def _places_changed(self) -> None:
         self.dispatch.reconsider()
+        self.paused.news()
+
+    def _policies_changed(self) -> None:
+        self._places_changed()
         self.sync.policies_changed()
 
     def _contact_changed(self, cluster: str) -> None:
@@ -308,6 +321,7 @@ class Hub:
             self.events.opened(link)
         self.sync.contact_changed(cluster)
         self.dispatch.contact_changed(cluster)
+        self.paused.news()
         self.spans.contact_changed(cluster)
         if self.quotas is not None:
             self.quotas.contact_changed(cluster, self.clients.connected())

@@ -250,6 +250,11 @@ class DispatchLoop:
             decided.append((turn, decision))
         return decided
 
+    async def judged(self, requests: Sequence[Request]) -> list[list[Evaluation]]:
+        """What the clusters say to others than those whose turn it is."""
+        async with self._deciding:
+            return await self._evaluated(requests)
+
     async def _evaluated(self, requests: Sequence[Request]) -> list[list[Evaluation]]:
         began = self._clock.monotonic()
         answers = await self._evaluator.evaluate(requests)

@@ -8,7 +8,7 @@ import msgspec
 
 from hub.controllers.federation_objects import FederationObjects
 from hub.controllers.sync_controller import SyncController
-from hub.engine import admission_check, candidates, dispatch, group_loading, remote_objects, sync_owner
+from hub.engine import admission_check, candidates, dispatch, group_loading, remote_objects, sync_owner, sync_refusal
 from hub.engine.candidates import Asked
 from hub.engine.dispatch import Candidates
 from hub.engine.evaluation import Evaluation, Request
@@ -79,12 +79,25 @@ class TurnMaker:
 
     def of(self, document: Document) -> Turn | None:
         """The turn of the Workload as ``document`` has it."""
-        sight, key = Sight.of(document), remote_objects.key_of(document)
+        sight = Sight.of(document)
         checks = group_loading.multikueue_checks(sight.view, self._objects)
         if not checks or not dispatch.may_be_dispatched(sight, checks[0].name):
             return None
+        return self._turn(sight, checks[0].name)
+
+    def paused(self, key: Key) -> Turn | None:
+        """The turn that a Workload would have whose quota was given back; None for every other."""
+        document = self._objects.workload(key)
+        sight = Sight.of(document) if document is not None else None
+        if sight is None or not sync_refusal.is_paused(sight.view):
+            return None
+        checks = group_loading.multikueue_checks(sight.view, self._objects)
+        return self._turn(sight, checks[0].name) if checks else None
+
+    def _turn(self, sight: Sight, check: str) -> Turn | None:
+        document, key = sight.document, sight.key
         owner = sync_owner.find(sight.view, self._kinds)
-        order = self._clusters(checks[0].name)
+        order = self._clusters(check)
         if owner.kind is None or not order:
             return None
         policy = self._objects.dispatch_policy(sight.view)

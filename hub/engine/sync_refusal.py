@@ -7,12 +7,18 @@ from hub.engine import remote_objects, sync_check
 from hub.engine.dispatch import NO_CLUSTER
 from hub.engine.intents import HubIntent
 from hub.engine.remote_group import RemoteGroup, Sight
-from worker_agent.api import names
+from worker_agent.api import names, timestamps
 from worker_agent.api.resource_type import WORKLOADS
-from worker_agent.engine.intents import MULTIKUEUE_MANAGER, ApplyStatus, RequeueAfter
+from worker_agent.api.workload import Workload
+from worker_agent.engine import admission_checks, eviction
+from worker_agent.engine.intents import ADMISSION_MANAGER, ApplyStatus, RequeueAfter
+from worker_agent.engine.workload_status import StatusDraft
 
 NOWHERE_PATIENCE: Final = timedelta(minutes=1)
 """For so long a job that no cluster can run keeps its quota: clusters come and queues are mended."""
+
+NOWHERE: Final = "No worker cluster can run the workload"
+"""How the check says why it gave the quota back; the eviction repeats it, and so it is known after a restart too."""
 
 FIRST_PAUSE: Final = timedelta(minutes=1)
 LONGEST_PAUSE: Final = timedelta(hours=1)
@@ -64,24 +70,41 @@ def held_in_vain(group: RemoteGroup, now: datetime) -> list[HubIntent]:
         return [RequeueAfter(left.total_seconds())]
     dispatched = group.local.condition(names.DISPATCHED)
     told = dispatched.message if dispatched is not None else ""
-    return give_back(group, f"No worker cluster can run the workload: {told}", now)
+    return give_back(group, f"{NOWHERE}: {told}", now)
 
 
 def give_back(group: RemoteGroup, why: str, now: datetime) -> list[HubIntent]:
-    """Release the quota that nobody can use, say why, and try again after a while that grows with every time."""
-    message = sync_check.with_previous(group, why)
-    entry = {
-        **sync_check.entry(group, names.CHECK_RETRY, message, now),
-        "requeueAfterSeconds": int(pause(group).total_seconds()),
-    }
-    told = ApplyStatus(
-        resource=WORKLOADS,
-        key=group.key,
-        field_manager=MULTIKUEUE_MANAGER,
-        entries={"admissionChecks": (entry,)},
-        strict=False,
+    """Release the quota that nobody can use, say why, and try again after a while that grows with every time.
+
+    It is evicted here and not by the check's own delay, for which the quota would be kept.
+    """
+    entry = sync_check.entry(group, names.CHECK_RETRY, sync_check.with_previous(group, why), now)
+    draft = StatusDraft(group.local.document, now)
+    draft.put(admissionChecks=sync_check.replaced(group, entry))
+    message = f"Evicted due to {admission_checks.describe([entry], names.CHECK_RETRY)}"
+    told = eviction.evict(draft, names.EVICTED_ADMISSION_CHECK, message)
+    state = draft.status.get("requeueState") or {}
+    draft.put(requeueState={**state, "requeueAt": timestamps.rfc3339(now + pause(group))})
+    return [*draft.intents(), told, sync_check.event(group, why, "Warning")]
+
+
+def is_paused(workload: Workload) -> bool:
+    """Whether it waits to be tried again only because no cluster could run it, and holds no quota any more."""
+    evicted, state = workload.condition(names.EVICTED), workload.status.requeue_state
+    if evicted is None or not evicted.is_true or NOWHERE not in evicted.message:
+        return False
+    if workload.is_true(names.QUOTA_RESERVED) or workload.is_true(names.FINISHED) or workload.spec.active is False:
+        return False
+    return state is not None and state.requeue_at is not None
+
+
+def end_of_pause(workload: Sight) -> ApplyStatus:
+    """It may be tried again at once; how often it was tried stays."""
+    state = (workload.document.get("status") or {}).get("requeueState") or {}
+    kept = {name: value for name, value in state.items() if name != "requeueAt"}
+    return ApplyStatus(
+        resource=WORKLOADS, key=workload.key, field_manager=ADMISSION_MANAGER, fields={"requeueState": kept or None}
     )
-    return [told, sync_check.event(group, why, "Warning")]
 
 
 def pause(group: RemoteGroup) -> timedelta:

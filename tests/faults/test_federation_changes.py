@@ -3,10 +3,12 @@
 import asyncio
 
 from tests.faults.manifests import NAMESPACE, submitted
-from tests.faults.model import MANAGER
+from tests.faults.model import MANAGER, is_true
+from tests.faults.script import WORKERS
 from tests.faults.test_fence import federation, places
 from tests.faults.test_preflight import dispatched
 from worker_agent.api import names
+from worker_agent.api.document import get as value_at
 from worker_agent.api.resource_type import (
     CLUSTER_QUEUES,
     DISPATCH_POLICIES,
@@ -55,6 +57,65 @@ def test_the_end_of_a_cordon():
         assert places(world) == ["w2"]
 
     federation(story, keep=True)
+
+
+PAUSED = 70.0
+"""Seconds after which the quota of a job that no cluster can run has been given back, for minutes."""
+
+
+async def paused(world, why):
+    await waiting(world, why)
+    await asyncio.sleep(PAUSED - LONG)
+    workload = world.workload_of("train")
+    assert not is_true(workload, names.QUOTA_RESERVED)
+    assert value_at(workload, "status.requeueState.requeueAt")
+
+
+def test_the_end_of_a_cordon_ends_the_pause_of_work_that_had_no_cluster():
+    async def story(world):
+        await cordon(world, "w1", "w2")
+        await paused(world, "w1: cordoned; w2: cordoned")
+        await cordon(world, "w2", value=None)
+        await asyncio.sleep(SOON)
+        assert places(world) == ["w2"]
+
+    federation(story, keep=True)
+
+
+def test_a_worker_that_grows_ends_the_pause_of_work_that_was_too_large():
+    async def story(world):
+        sizes = {cluster: await resized(world, cluster, 1) for cluster in WORKERS}
+        await world.clients[MANAGER].create(JOBS, submitted("train", cpu=3, seconds=900.0, priority=0), NAMESPACE)
+        await asyncio.sleep(PAUSED)
+        assert value_at(world.workload_of("train"), "status.requeueState.requeueAt")
+        await resized(world, "w1", sizes["w1"])
+        await asyncio.sleep(SOON)
+        assert places(world) == ["w1"]
+
+    federation(story, keep=True)
+
+
+def test_news_that_open_no_cluster_leave_the_pause_alone():
+    async def story(world):
+        await cordon(world, "w1", "w2")
+        await paused(world, "w1: cordoned; w2: cordoned")
+        until = value_at(world.workload_of("train"), "status.requeueState.requeueAt")
+        await change(world, MULTIKUEUE_CLUSTERS, "w2", {"metadata": {"labels": {"rack": "7"}}})
+        await asyncio.sleep(SOON)
+        assert value_at(world.workload_of("train"), "status.requeueState.requeueAt") == until
+
+    federation(story, keep=True)
+
+
+async def resized(world, cluster, cpu):
+    """The worker's queue with so much quota; returns how much it had."""
+    queue = world.servers[cluster].core.state.get("kueue.x-k8s.io/clusterqueues", "", "cq").document()
+    groups = value_at(queue, "spec.resourceGroups")
+    quota = next(each for each in groups[0]["flavors"][0]["resources"] if each["name"] == "cpu")
+    before, quota["nominalQuota"] = quota["nominalQuota"], cpu
+    body = {"spec": {"resourceGroups": groups}}
+    await world.clients[cluster].patch(CLUSTER_QUEUES, "cq", "", body, patch_type=PatchType.MERGE)
+    return before
 
 
 def test_a_region_that_is_allowed_after_all():
