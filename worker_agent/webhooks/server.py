@@ -8,7 +8,7 @@ import asyncio
 import logging
 import ssl
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from aiohttp import web
@@ -44,6 +44,8 @@ class WebhookServer:
         self._host = host
         self._wanted_port = port
         self._context = context or ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._shown: ssl.SSLContext | None = None
+        self._context.sni_callback = self._show
         self._runner: web.AppRunner | None = None
         self._admits = False
         self.port = port
@@ -55,11 +57,24 @@ class WebhookServer:
 
     def use(self, bundle: Bundle) -> None:
         """Present this certificate from the next connection on."""
-        certificate_store.load(self._context, bundle)
+        self._change(lambda context: certificate_store.load(context, bundle))
 
     def use_files(self, certificate: Path, key: Path) -> None:
         """Present a certificate that somebody else manages. Raises OSError, ssl.SSLError where it cannot be read."""
-        self._context.load_cert_chain(certificate, key)
+        self._change(lambda context: context.load_cert_chain(certificate, key))
+
+    def _change(self, load: Callable[[ssl.SSLContext], None]) -> None:
+        """Certificate and key go into a context one after the other, and a handshake in between would have neither: so
+        they go into a new one, of which each handshake learns at its first message."""
+        if self._shown is None:
+            load(self._context)
+        fresh = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        load(fresh)
+        self._shown = fresh
+
+    def _show(self, handshake: ssl.SSLObject, name: str | None, context: ssl.SSLContext) -> None:
+        if self._shown is not None:
+            handshake.context = self._shown
 
     def admit(self) -> None:
         """Answer admission from now on."""

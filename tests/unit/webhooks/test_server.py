@@ -53,3 +53,48 @@ async def test_it_stops_without_waiting_for_a_caller_that_hangs():
         writer.transport.abort()
         with contextlib.suppress(ConnectionError):
             await writer.wait_closed()
+
+
+async def _shown_by(server):
+    caller = ssl.create_default_context()
+    caller.check_hostname, caller.verify_mode = False, ssl.CERT_NONE
+    _, writer = await asyncio.open_connection("127.0.0.1", server.port, ssl=caller)
+    shown = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+    writer.close()
+    await writer.wait_closed()
+    return ssl.DER_cert_to_PEM_cert(shown).encode()
+
+
+async def test_a_new_certificate_is_shown_from_the_next_connection_on():
+    first, second = (certificates.create(["localhost"], datetime.now(UTC)) for _ in range(2))
+    server = WebhookServer({}, "127.0.0.1", 0)
+    server.use(first)
+    await server.start()
+    try:
+        assert await _shown_by(server) == first.certificate
+        server.use(second)
+        assert await _shown_by(server) == second.certificate
+    finally:
+        await server.stop()
+
+
+async def test_no_handshake_fails_while_certificates_change():
+    bundles = [certificates.create(["localhost"], datetime.now(UTC)) for _ in range(2)]
+    server = WebhookServer({}, "127.0.0.1", 0)
+    server.use(bundles[0])
+    await server.start()
+    over = asyncio.Event()
+
+    async def change():
+        while not over.is_set():
+            for bundle in bundles:
+                await asyncio.to_thread(server.use, bundle)
+
+    changing = asyncio.create_task(change())
+    try:
+        for _ in range(40):
+            assert await _shown_by(server) in [bundle.certificate for bundle in bundles]
+    finally:
+        over.set()
+        await changing
+        await server.stop()
