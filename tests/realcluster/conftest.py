@@ -8,7 +8,7 @@ import pytest
 
 from tests import cluster_choice
 from tests.cluster_choice import EMBEDDED, NEWEST, OLDEST
-from tests.realcluster import kueue, table
+from tests.realcluster import kueue, shares, table
 from tests.realcluster.clusters import Clusters, Server
 from tests.realcluster.differential import definitions
 from tests.realcluster.differential.player import Player
@@ -17,6 +17,20 @@ from tests.realcluster.kueue import Kueue
 from tests.realcluster.suite_runs import SuiteRuns
 
 LONGEST_FIRST = (NEWEST, OLDEST, EMBEDDED)
+
+
+WAITING = ("test_suites.py", "test_rights.py")
+"""Files that wait for runs which others need not wait for."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where the suites run, the files that start clusters of their own do so beside them, in runs of their own."""
+    if not any(item.path.name in WAITING for item in items):
+        return
+    apart = [item for item in items if item.path in {shares.TESTS / file for file in shares.APART}]
+    if apart:
+        config.hook.pytest_deselected(items=apart)
+    items[:] = sorted((item for item in items if item not in apart), key=lambda item: item.path.name in WAITING)
 
 
 @pytest.fixture(scope="session")

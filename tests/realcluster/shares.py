@@ -20,6 +20,13 @@ TOGETHER = (
 )
 """Suites that share runs, and how many runs they take on real control planes."""
 
+HERE = ("test_kubectl.py", "test_rights.py", "test_suites.py")
+"""Files of this tier that share the servers of its own run, or wait for the others."""
+APART = tuple(
+    f"realcluster/{path.name}" for path in sorted((TESTS / "realcluster").glob("test_*.py")) if path.name not in HERE
+)
+"""The other files start clusters of their own, each in a run of its own beside the suites."""
+
 SECONDS: Mapping[str, float] = {
     "integration/federation/test_dispatch.py": 25,
     "integration/federation/test_outages.py": 45,
@@ -36,6 +43,10 @@ SECONDS: Mapping[str, float] = {
     "integration/tunnel/test_outages.py": 35,
     "integration/tunnel/test_rotation.py": 30,
     "integration/tunnel/test_stolen_hub.py": 30,
+    "realcluster/test_charts.py": 60,
+    "realcluster/test_image.py": 60,
+    "realcluster/test_install.py": 180,
+    "realcluster/test_take_over.py": 90,
 }
 """What files take that take long; only the balance between runs depends on it."""
 OTHERWISE = 8.0
@@ -51,6 +62,11 @@ class Share:
     files: Sequence[str]
     seconds: float
 
+    @property
+    def apart(self) -> bool:
+        """Chooses its clusters itself, and what they begin with."""
+        return self.files[0] in APART
+
 
 def dealt(wanted: Mapping[str, Sequence[str]]) -> list[Share]:
     """The shares of ``wanted`` suites by sort, the longest first: so the last ones to start are short."""
@@ -59,15 +75,22 @@ def dealt(wanted: Mapping[str, Sequence[str]]) -> list[Share]:
 
 
 def _of_sort(sort: str, suites: Sequence[str]) -> Iterator[Share]:
-    for together, runs in TOGETHER:
+    for together, runs in (*TOGETHER, *(((file,), 1) for file in APART)):
         chosen = [suite for suite in together if suite in suites]
         files = [file for suite in chosen for file in _files(suite)]
         for part in _balanced(files, 1 if sort == EMBEDDED else runs):
-            kept = [suite for suite in chosen if any(file.startswith(f"{suite}/") for file in part)]
+            kept = [suite for suite in chosen if any(is_of(file, suite) for file in part)]
             yield Share(sort, kept, part, _seconds(part) * (ON_EMBEDDED if sort == EMBEDDED else 1))
 
 
+def is_of(file: str, suite: str) -> bool:
+    """Whether a file of tests belongs to the suite, which is a folder or that very file."""
+    return file == suite or file.startswith(f"{suite}/")
+
+
 def _files(suite: str) -> list[str]:
+    if suite in APART:
+        return [suite]
     return sorted(str(path.relative_to(TESTS)) for path in (TESTS / suite).rglob("test_*.py"))
 
 

@@ -120,8 +120,11 @@ def _seed(sort: str, folder: Path) -> Path:
 
 def _run(share: Share, folder: Path, seeded: Future[Path] | None) -> dict[str, Outcome]:
     folder.mkdir(parents=True)
-    setting = {**GARBAGE, seed.VARIABLE: str(seeded.result())} if seeded else {}
-    setting[rights_log.VARIABLE] = str(_rights(folder.parent, share.sort))
+    setting = dict(GARBAGE)
+    if not share.apart:
+        setting[rights_log.VARIABLE] = str(_rights(folder.parent, share.sort))
+    if seeded and not share.apart:
+        setting[seed.VARIABLE] = str(seeded.result())
     run = partial(_pytest, share, setting)
     outcomes = run([f"tests/{file}" for file in share.files], folder / "first.xml")
     failed = [name for outcome in outcomes.values() for name in outcome.having(FAILED)]
@@ -134,7 +137,8 @@ def _run(share: Share, folder: Path, seeded: Future[Path] | None) -> dict[str, O
 
 
 def _pytest(share: Share, setting: Mapping[str, str], what: Sequence[str], report: Path) -> dict[str, Outcome]:
-    command = [sys.executable, "-m", "pytest", *what, "--cluster", share.sort, "--on-every-cluster"]
+    command = [sys.executable, "-m", "pytest", *what]
+    command += [] if share.apart else ["--cluster", share.sort, "--on-every-cluster"]
     command += ["-o", f"timeout={PATIENCE}", f"--junitxml={report}", "-o", "junit_family=xunit1"]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment = {**setting, **inherited}
@@ -158,7 +162,7 @@ def _read(report: Path, outcomes: Mapping[str, Outcome]) -> None:
     """A test may be told of twice, when its teardown fails after it passed: the worse counts."""
     for case in ElementTree.parse(report).getroot().iter("testcase"):
         file = case.get("file", "")
-        suite = next((suite for suite in outcomes if file.startswith(f"tests/{suite}/")), None)
+        suite = next((suite for suite in outcomes if shares.is_of(file.removeprefix("tests/"), suite)), None)
         if suite is None:
             continue
         outcome = outcomes[suite]
