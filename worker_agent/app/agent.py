@@ -76,6 +76,8 @@ Work = Callable[[], Awaitable[None]]
 
 DEFAULT_SYNC_SECONDS = 120.0
 READY_WITHOUT_CACHES_SECONDS = 10.0
+FINISH_SECONDS = 3.0
+"""How long a stopping agent waits for answers to its writes."""
 FLUSH_SECONDS = 2.0
 """How long a stopping agent tries to write the last events."""
 
@@ -309,6 +311,8 @@ class Agent:
             try:
                 await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
                 self._stopping = True
+                self.missing = "nothing more: this program is stopping"
+                await self._finish_writes()
             finally:
                 await _cancelled([leading, *ends])
                 if self.webhooks is not None:
@@ -317,6 +321,13 @@ class Agent:
                 await self._flush()
         if self._lost.is_set():
             raise LeadershipLost("another replica leads now; start this one again")
+
+    async def _finish_writes(self) -> None:
+        """No decision is made any more and no write begun; those under way end, but for the lease's release."""
+        self.engine.post(Lead(False))
+        if not await self.client.gate.close(FINISH_SECONDS):
+            log.warning("writes that had no answer within %g s are left to whoever leads next", FINISH_SECONDS)
+        self.client.gate.open()
 
     async def _start(self) -> None:
         self.missing = "conversion webhook"

@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 from aiohttp import web
 
+ROLE_HEADER = "fedhub-replica-role"
+
 
 def split_address(address: str) -> tuple[str | None, int]:
     """``127.0.0.1:8081`` or ``:8081`` as host (None: all interfaces) and port. Raises ValueError."""
@@ -14,12 +16,24 @@ def split_address(address: str) -> tuple[str | None, int]:
 
 
 class HealthServer:
-    """Answers 200 on ``liveness`` always and on ``readiness`` once ``ready()``; 503 with the reason before."""
+    """Answers 200 on ``liveness`` always and on ``readiness`` once ``ready()``; 503 with the reason before.
 
-    def __init__(self, address: str, *, liveness: str, readiness: str, ready: Callable[[], str]) -> None:
+    ``role`` of the replica stands in a header of both answers.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        liveness: str,
+        readiness: str,
+        ready: Callable[[], str],
+        role: Callable[[], str] = lambda: "",
+    ) -> None:
         self._host, self._port = split_address(address)
         self._paths = (f"/{liveness.strip('/')}", f"/{readiness.strip('/')}")
         self._ready = ready
+        self._role = role
         self._runner: web.AppRunner | None = None
         self.port = self._port
 
@@ -37,9 +51,13 @@ class HealthServer:
             await self._runner.cleanup()
 
     async def _alive(self, request: web.Request) -> web.Response:
-        return web.Response(text="ok\n")
+        return web.Response(text="ok\n", headers=self._headers())
 
     async def _answer_ready(self, request: web.Request) -> web.Response:
         """The text of a refusal is what is still missing."""
         missing = self._ready()
-        return web.Response(status=503 if missing else 200, text=f"{missing or 'ok'}\n")
+        return web.Response(status=503 if missing else 200, text=f"{missing or 'ok'}\n", headers=self._headers())
+
+    def _headers(self) -> dict[str, str]:
+        role = self._role()
+        return {ROLE_HEADER: role} if role else {}

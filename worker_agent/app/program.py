@@ -56,6 +56,7 @@ async def serve(agent: Agent, stop: asyncio.Event) -> None:
         liveness=health.liveness_endpoint_name,
         readiness=health.readiness_endpoint_name,
         ready=lambda: f"waiting for {agent.missing}" if agent.missing else "",
+        role=lambda: agent.metrics.role,
     )
     counts = WriteCounts(agent.client.writes, agent.metrics.written)
     exporter = MetricsServer(agent.configuration.settings, agent.metrics.registry, agent.client, counts.update)

@@ -11,6 +11,7 @@ from worker_agent.kube.budget import RateBudget
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.transport import Request, Response, Transport
 from worker_agent.kube.verbs import ListPage, PatchType, Selection, Target
+from worker_agent.kube.write_gate import WriteGate
 
 __all__ = ["Client", "ListPage", "PatchType"]
 
@@ -27,7 +28,8 @@ class Client:
 
     Every method raises an ``errors.ApiError`` where the server refuses and a ``ConnectionError`` where it cannot be
     reached, after the repeats that ``retry_policy`` allows. ``timeout`` bounds one attempt, in seconds.
-    ``writes`` counts write requests sent, by (verb, plural, subresource); repeats count again, as in an audit log.
+    ``writes`` counts write requests sent, by (verb, plural, subresource); repeats count again, as in an audit log. They
+    pass ``gate``, by which a program lets them end before it does.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class Client:
         self.transport = transport
         self.clock = clock
         self.writes: Counter[tuple[str, str, str]] = Counter()
+        self.gate = WriteGate()
         self._budget = budget
         self._headers = {"user-agent": user_agent, "accept": "application/json"}
         self._retry_policy = retry_policy or retry.RetryPolicy()
@@ -209,8 +212,13 @@ class Client:
         return await retry.repeat(verb, attempt, self._retry_policy, self.clock)
 
     async def _exchange(self, verb: str, target: Target | None, request: Request) -> bytes:
-        if request.method != "GET" and target is not None:
+        if request.method == "GET" or target is None:
+            return await self._answered(request)
+        async with self.gate.passing():
             self.writes[verb, target.resource.plural, target.subresource] += 1
+            return await self._answered(request)
+
+    async def _answered(self, request: Request) -> bytes:
         try:
             async with asyncio.timeout(self._timeout):
                 response = await self.transport.request(request)
