@@ -17,8 +17,8 @@ from hub.local import spec
 from hub.local.demo import Demo
 from hub.local.demo_board import Stage
 from hub.local.federation import Federation, connect
+from tests.faults.replicas import Pair, until
 from tests.faults.test_crashes import NAMESPACE, Witness, jobs, runs
-from tests.integration.local.replicas import Pair, until
 from tests.local_federation import running
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import JOBS
@@ -28,16 +28,18 @@ from worker_agent.kube.informer import Informer, document
 from worker_agent.kube.transport import Request
 
 pytestmark = [
-    pytest.mark.timeout(600),
+    pytest.mark.timeout(1200),
     # A program that was killed never answers the end of a TLS connection: the loop may end before such a one does.
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
 JOB_COUNT = 30
 FAIL_OVER_SECONDS = 20.0
+FIRST_CONTACT_SECONDS = 8.0
+"""A hub that begins to lead reaches every worker before it decides; on a busy machine it waits that long for them."""
 GRACE_SECONDS = 10.0
 """A pod has 30 by default."""
-LOAD_SECONDS = 150
+LOAD_SECONDS = 300
 TOO_BIG = ("fat", "finetune")
 """Jobs of the demo that fit only in the third of its workers."""
 
@@ -183,7 +185,8 @@ def test_another_takes_over_and_every_job_runs_once(federation):
     assert told.unfinished == {}
     assert told.missing == []
     assert told.doubled == []
-    assert told.seconds["hub: next job"] < FAIL_OVER_SECONDS
+    assert told.seconds["hub: lease"] < FAIL_OVER_SECONDS
+    assert told.seconds["hub: next job"] < FAIL_OVER_SECONDS + FIRST_CONTACT_SECONDS
     assert told.seconds["agent: next job"] < FAIL_OVER_SECONDS
     assert told.seconds["hub: stop"] < GRACE_SECONDS
     assert told.seconds["hub: after a stop"] < FAIL_OVER_SECONDS / 2
