@@ -1,0 +1,90 @@
+"""One id in the logs from a job to its remote pod; levels and queues by signal; a stop in good order."""
+
+import json
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from hub.local import spec
+from tests.local_federation import Kubectl, running
+
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: %s, namespace: training, labels: {kueue.x-k8s.io/queue-name: research}}
+spec:
+  template:
+    metadata: {annotations: {fedhub.dev/run-seconds: "600"}}
+    spec:
+      restartPolicy: Never
+      containers:
+      - {name: c, image: registry.example/train, resources: {requests: {cpu: "1", memory: 1Gi}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def federation(tmp_path_factory):
+    """The demo's manager and berlin."""
+    shipped = spec.load(spec.shipped())
+    berlin = [worker for worker in shipped.workers if worker.name == "berlin"]
+    chosen = shipped.model_copy(update={"workers": berlin})
+    with running(chosen, tmp_path_factory.mktemp("logs"), spec.shipped()) as found:
+        yield found
+
+
+def lines_about(federation, program, workload):
+    text = federation.layout.log(program).read_text()
+    return [line for line in text.splitlines() if f"workload={workload}" in line]
+
+
+def until(condition, what, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"did not come about: {what}"
+        time.sleep(0.1)
+    return found
+
+
+def test_one_id_from_the_job_to_its_remote_pod(federation):
+    manager, berlin = Kubectl(federation, "manager"), Kubectl(federation, "berlin")
+    manager("apply", "-f", "-", stdin=JOB % "followed")
+    berlin.wait("job/followed", "create", "-n", "training", seconds=60)
+    berlin.wait("job/followed", "jsonpath={.status.active}=1", "-n", "training", seconds=60)
+    pods = json.loads(berlin("get", "pods", "-n", "training", "-l", "job-name=followed", "-o", "json"))["items"]
+    name = pods[0]["metadata"]["annotations"]["kueue.x-k8s.io/workload"]
+    hub = "\n".join(lines_about(federation, "hub", f"training/{name}"))
+    agent = "\n".join(lines_about(federation, "agent-berlin", f"training/{name}"))
+    assert re.search(r"Job training/followed CreatedWorkload", hub)
+    assert re.search(r"Workload training/\S+ created.*cluster=berlin", hub)
+    assert re.search(r"nominated", hub)
+    assert re.search(r"Job training/followed created.*cluster=berlin", hub)
+    assert re.search(r"Admitted by ClusterQueue", agent)
+
+
+def test_signals_change_the_level_and_write_the_queues(federation):
+    process, log = federation.running["agent-berlin"].handle(), federation.layout.log("agent-berlin")
+    process.send_signal(signal.SIGUSR1)
+    until(lambda: "the log's level is debug now" in log.read_text(), "the level is debug")
+    process.send_signal(signal.SIGUSR1)
+    until(lambda: "the log's level is info now" in log.read_text(), "the level is info again")
+    process.send_signal(signal.SIGUSR2)
+    until(lambda: re.search(r"ClusterQueue \S+, cohort .*: Ready, \d+ hold quota", log.read_text()), "queues are told")
+
+
+def test_queues_are_told_by_the_manager_and_by_the_worker(federation):
+    for cluster, queue in (("manager", "global"), ("berlin", "")):
+        kubectl = Kubectl(federation, cluster)
+        name = queue or json.loads(kubectl("get", "clusterqueues", "-o", "json"))["items"][0]["metadata"]["name"]
+        path = f"/apis/visibility.kueue.x-k8s.io/v1beta2/clusterqueues/{name}/pendingworkloads"
+        told = until(lambda kubectl=kubectl, path=path: answered(kubectl, path), f"{cluster} tells what waits")
+        assert json.loads(told)["kind"] == "PendingWorkloadsSummary"
+
+
+def answered(kubectl, path):
+    try:
+        return kubectl("get", "--raw", path)
+    except (AssertionError, subprocess.CalledProcessError):
+        return ""
