@@ -36,7 +36,7 @@ from worker_agent.kube.errors import NotFound
 
 MANAGER, FIRST, SECOND = "manager", "worker-01", "worker-02"
 CLUSTERS = (MANAGER, FIRST, SECOND)
-PATIENCE = 180.0
+PATIENCE = 300.0
 URGENT = "urgent"
 
 
