@@ -62,3 +62,21 @@ def test_what_is_no_list_of_objects_fails_the_review(objects):
 def test_other_bodies_are_refused(body, said):
     with pytest.raises(ReviewError, match=said):
         conversion.answer(body)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"metadata": []},
+        {"metadata": {"annotations": []}},
+        {"metadata": {"annotations": {"fedhub.dev/other-version": 1}}},
+        {"spec": {"podSets": {"a": 1}, "priorityClassSource": []}},
+        {"spec": "text", "status": 3},
+        {"status": {"admission": {"podSetAssignments": [1, {"topologyAssignment": {"domains": [1]}}]}}},
+        {"apiVersion": ["v1"]},
+        {"kind": {"a": 1}},
+    ],
+)
+def test_objects_of_any_form_are_answered(broken):
+    document = {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "Workload", "metadata": {"name": "w"}, **broken}
+    assert asked(review(document))["result"]["status"] in ("Success", "Failure")

@@ -13,7 +13,7 @@ from worker_agent.api.versions.kinds import OLD_VERSIONS
 from worker_agent.api.versions.old_version import V1BETA1, V1BETA2, Rewrite, Rewrites
 
 _VERSIONS: Final = {f"{KUEUE}/{version}": version for version in (V1BETA1, V1BETA2)}
-_BROKEN: Final = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+_BROKEN: Final = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 
 
 class ConversionError(ValueError):
@@ -22,7 +22,7 @@ class ConversionError(ValueError):
 
 def convert(document: Document, api_version: str) -> Document:
     """The object with ``api_version``. Raises ConversionError for other kinds and versions, and for broken objects."""
-    present = document.get("apiVersion")
+    present = str(document.get("apiVersion"))
     if present == api_version:
         return document
     if present not in _VERSIONS or api_version not in _VERSIONS:
@@ -35,9 +35,13 @@ def convert(document: Document, api_version: str) -> Document:
     try:
         converted = _converted(document, old.rewrites, _VERSIONS[api_version])
     except _BROKEN as error:
-        name = (document.get("metadata") or {}).get("name", "")
-        raise ConversionError(f"{document['kind']} {name} is not as {present} has it: {error!r}") from error
+        raise ConversionError(f"{document['kind']} {_name(document)} is not as {present} has it: {error!r}") from error
     return {**converted, "apiVersion": api_version}
+
+
+def _name(document: Document) -> str:
+    metadata = document.get("metadata")
+    return str(metadata.get("name", "")) if isinstance(metadata, dict) else ""
 
 
 def _converted(document: Document, rewrites: Rewrites, wanted: str) -> Document:
