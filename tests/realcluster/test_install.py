@@ -45,6 +45,8 @@ class Walk:
         self.reader.prepare()
         self._page = install_page.blocks()
         self._typed: dict[str, str] = {}
+        for name in self.members:
+            self.kubectl(name, "wait", "node", "general-0", "general-1", "--for=create", "--timeout=60s")
         self.before = {name: self.objects(name) for name in self.members}
 
     def through(self, *headings: str) -> str:
