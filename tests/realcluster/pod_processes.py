@@ -214,16 +214,15 @@ class PodProcesses:
         assert running.process is not None
         end = asyncio.ensure_future(running.process.wait())
         try:
-            failures = 0
+            unready = unwell = 0
             while not running.leaving.is_set() and not end.done():
-                ready = await self._answers(running, "readinessProbe")
+                unready = 0 if await self._answers(running, "readinessProbe") else unready + 1
+                ready = not unready or (running.ready and unready <= _patience(running, "readinessProbe"))
                 if ready != running.ready:
                     running.ready = ready
                     await self._tell(running)
-                failures = 0 if await self._answers(running, "livenessProbe") else failures + 1
-                limit = (running.container.get("livenessProbe") or {}).get("failureThreshold", 3)
-                patience = (running.container.get("livenessProbe") or {}).get("periodSeconds", 10)
-                if failures * PROBE_SECONDS > limit * patience:
+                unwell = 0 if await self._answers(running, "livenessProbe") else unwell + 1
+                if unwell > _patience(running, "livenessProbe"):
                     await _ended(running.process, 5)
                     return
                 await _first_of(running.leaving.wait(), asyncio.shield(end), asyncio.sleep(PROBE_SECONDS))
@@ -334,6 +333,13 @@ class PodProcesses:
         meta = pod["metadata"]
         with contextlib.suppress(NotFound, Conflict, ConnectionError):
             await self._client.delete(PODS, meta["name"], meta["namespace"], uid=meta["uid"], grace_seconds=0)
+
+
+def _patience(running: Running, name: str) -> float:
+    """How many failures in a row, a PROBE_SECONDS apart, are as long as those that a kubelet would bear."""
+    probe = running.container.get(name) or {}
+    seconds = probe.get("failureThreshold", 3) * probe.get("periodSeconds", 10)
+    return float(seconds) / PROBE_SECONDS
 
 
 def _told(ports: Mapping[str, int]) -> dict[str, str]:
