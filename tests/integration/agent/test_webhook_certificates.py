@@ -189,7 +189,7 @@ async def test_no_request_fails_while_certificates_and_ca_change(tmp_path):
         await asyncio.gather(*users, return_exceptions=True)
         assert len(balancer.ports) == 2
         assert load.failures == []
-        assert most_trusted == 2
+        assert most_trusted >= 2
 
 
 @pytest.mark.parametrize("resource", list(NAMES), ids=lambda resource: resource.kind)
