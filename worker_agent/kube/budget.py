@@ -22,8 +22,8 @@ GROWTH = 0.05
 
 
 IN_FLIGHT = 32
-"""Requests at a time. Every one needs a connection of its own, and one more costs the server a TLS handshake, as much as
-a small request; 32 keep it busy at 300 requests a second with 100 ms each."""
+"""Requests at a time. Each needs a connection of its own, and a new one costs the server a TLS handshake, as much as a
+small request; 32 keep it busy at 300 requests a second with 100 ms each."""
 
 
 class RateBudget:
