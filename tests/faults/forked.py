@@ -36,7 +36,7 @@ Chain = tuple[Script, ...]
 
 def outcomes(seeds: Iterable[int], processes: int = 1, size: Size = Size.MIXED) -> Generator[Outcome, None, None]:
     """The outcome of each seed, in no particular order, from so many processes at a time. Closing it ends them."""
-    _compile_what_all_share()
+    compile_what_all_share()
     waiting = list(_batches(seeds, size))
     running: dict[int, _Nursery] = {}
     ready = selectors.DefaultSelector()
@@ -59,7 +59,7 @@ def outcomes(seeds: Iterable[int], processes: int = 1, size: Size = Size.MIXED) 
 
 
 @cache
-def _compile_what_all_share() -> None:
+def compile_what_all_share() -> None:
     """Definitions, schemas and rules are made by the first federation of a process: by this one, for all its forks."""
 
     async def nothing(world: World) -> None:
