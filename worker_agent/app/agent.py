@@ -253,7 +253,7 @@ class Agent:
             partial(job_surroundings.has_multikueue_check, self.known),
             agent_metrics.creation_latency(self.metrics, configuration),
         )
-        self.kinds = KindWork(self.client, world, self.followed_kinds)
+        self.kinds = KindWork(self.client, world, self.followed_kinds, settings.controller.group_kind_concurrency)
         for kind in kinds.values():
             follow, work = self.kinds.of(kind, self.applier(f"{kind.framework}-kueue-controller"))
             self.add_always(follow)

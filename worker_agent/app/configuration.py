@@ -56,6 +56,11 @@ def resolve(settings: AgentSettings) -> Configuration:
     """Raises ConfigurationError, feature_gates.FeatureGateError."""
     gates = feature_gates.resolve(settings.feature_gates)
     _check_frameworks(settings.integrations.frameworks, gates)
+    if settings.pprof_bind_address not in ("", "0"):
+        raise ConfigurationError(
+            f"pprofBindAddress: {settings.pprof_bind_address!r}: profiles of Go are not served by this program;"
+            " leave it out, and follow a running program with py-spy"
+        )
     if wrong := tls.problem(settings.tls.cipher_suites, settings.tls.curve_preferences):
         raise ConfigurationError(f"tls.{wrong}")
     selector = _job_namespaces(settings)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from worker_agent.api.frameworks import GVK
 from worker_agent.api.job_kind import JobKind
@@ -17,6 +17,7 @@ from worker_agent.jobs.serving import ServingKind
 from worker_agent.kube.client import Client
 from worker_agent.kube.informer import Informer, Keep, document
 
+DEFAULT_WORKERS: Final = 5
 Work = Callable[[], Awaitable[None]]
 
 
@@ -29,10 +30,18 @@ class _Controller(Protocol):
 class KindWork:
     """Starts what a kind needs when the server has it, and tells running controllers of what happens elsewhere."""
 
-    def __init__(self, client: Client, world: JobWorld, followed_kinds: dict[GVK, ResourceType]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        world: JobWorld,
+        followed_kinds: dict[GVK, ResourceType],
+        concurrency: Mapping[str, int] | None = None,
+    ) -> None:
+        """``concurrency``: jobs of a kind looked at together, by ``Kind.group``, where it is not DEFAULT_WORKERS."""
         self._client = client
         self._world = world
         self._followed_kinds = followed_kinds
+        self._concurrency = concurrency or {}
         self._controllers: list[_Controller] = []
         self.on_followed: Callable[[JobKind], None] = lambda kind: None
         """Told of each kind from the moment the objects of it are followed."""
@@ -86,9 +95,15 @@ class KindWork:
         return made
 
     def _made(self, kind: JobKind, applier: Applier) -> list[_Controller]:
+        workers = self._concurrency.get(group_kind(kind.resource), DEFAULT_WORKERS)
         if kind.resource == PODS:
-            pods = PodController(self._world, applier)
+            pods = PodController(self._world, applier, workers=workers)
             return [pods, pods.single]
         if isinstance(kind, ServingKind):
-            return [ServingController(kind, self._world, applier)] if kind.reconciled else []
-        return [JobController(kind, self._world, applier)]
+            return [ServingController(kind, self._world, applier, workers=workers)] if kind.reconciled else []
+        return [JobController(kind, self._world, applier, workers=workers)]
+
+
+def group_kind(resource: ResourceType) -> str:
+    """As ``controller.groupKindConcurrency`` names kinds: ``Job.batch``, and ``Pod`` of the core group."""
+    return f"{resource.kind}.{resource.group}" if resource.group else resource.kind

@@ -65,3 +65,8 @@ def test_engine_policy_takes_fair_sharing_and_resources():
 def test_retention_is_in_seconds():
     kept = resolve(object_retention_policies={"workloads": {"after_finished": "90s"}})
     assert kept.rules.retention_after_finished == 90
+
+
+def test_profiles_are_refused_by_name():
+    with pytest.raises(ConfigurationError, match="pprofBindAddress: ':8083': profiles of Go are not served"):
+        resolve(pprof_bind_address=":8083")
