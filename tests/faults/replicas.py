@@ -79,38 +79,87 @@ class Replica:
 
 
 @dataclass
+class Service:
+    """Leads callers of the webhooks to whichever replica answers, as a Service of Kubernetes does."""
+
+    port: int
+    ports: list[int] = field(default_factory=list)
+    _server: asyncio.Server | None = None
+    _pipes: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def start(self) -> None:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+
+    async def stop(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        for pipe in list(self._pipes):
+            pipe.cancel()
+        await asyncio.gather(*self._pipes, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for port in self.ports:
+            try:
+                there, back = await asyncio.open_connection("127.0.0.1", port)
+            except OSError:
+                continue
+            for source, target in ((reader, back), (there, writer)):
+                pipe = asyncio.create_task(_pipe(source, target))
+                self._pipes.add(pipe)
+                pipe.add_done_callback(self._pipes.discard)
+            return
+        writer.close()
+
+
+async def _pipe(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+    try:
+        while data := await source.read(1 << 16):
+            target.write(data)
+            await target.drain()
+    except OSError:
+        return
+    finally:
+        target.close()
+
+
+@dataclass
 class Pair:
     """``leader`` was started first; ``standby`` follows."""
 
     leader: Replica
     standby: Replica
-    all: list[Replica] = field(default_factory=list)
+    all: list[Replica]
+    webhooks: Service
 
     @classmethod
     async def of(cls, federation: Federation, name: str) -> "Pair":
         """Two replicas in the place of a program that ran alone."""
         processes.stop([federation.running.pop(name)])
-        made = [_replica(federation, federation.programs[name], letter) for letter in "ab"]
-        pair = cls(*made, made)
+        service = Service(*layout.free_ports(1))
+        made = [_replica(federation, federation.programs[name], letter, service) for letter in "ab"]
+        pair = cls(*made, made, service)
+        await service.start()
         await pair.leader.start()
         await until(pair.leader.leads, f"{pair.leader.name} leads")
         await pair.standby.start()
         return pair
 
-    def close(self) -> None:
+    async def close(self) -> None:
+        await self.webhooks.stop()
         for replica in self.all:
             if replica.process is not None and replica.process.poll() is None:
                 replica.kill()
 
 
-def _replica(federation: Federation, program: Program, letter: str) -> Replica:
+def _replica(federation: Federation, program: Program, letter: str, webhooks: Service) -> Replica:
     name = f"{program.name}-{letter}"
     settings = yaml.safe_load(federation.layout.configuration(program.name).read_text())
     health, metrics, webhook, visibility, views = layout.free_ports(5)
     settings["leaderElection"] = {"leaderElect": True}
     settings["health"]["healthProbeBindAddress"] = f"127.0.0.1:{health}"
     settings["metrics"]["bindAddress"] = f"127.0.0.1:{metrics}"
-    settings["webhook"] = {"host": "127.0.0.1", "port": webhook, "url": f"https://127.0.0.1:{webhook}"}
+    settings["webhook"] = {"host": "127.0.0.1", "port": webhook, "url": f"https://127.0.0.1:{webhooks.port}"}
+    webhooks.ports.append(webhook)
     settings["visibilityServer"]["bindPort"] = visibility
     if "federation" in settings:
         settings["federation"]["jobViews"]["bindAddress"] = f"127.0.0.1:{views}"

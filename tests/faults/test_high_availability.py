@@ -151,8 +151,8 @@ async def course(federation: Federation) -> Course:
             told.doubled = witness.proven
             await stopped_in_good_order(hubs, told)
     finally:
-        hubs.close()
-        agents.close()
+        await hubs.close()
+        await agents.close()
     return told
 
 
