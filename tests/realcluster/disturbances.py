@@ -14,8 +14,12 @@ from worker_agent.kube.informer import Event, Informer, document
 
 @dataclass
 class Disturbances:
-    """``noted`` is empty when no Workload was evicted or made anew, no Job stopped and no pod ended."""
+    """``noted`` is empty when no Workload was evicted or made anew, no Job stopped and no pod ended.
 
+    What has one of ``beside`` in its name is not looked at.
+    """
+
+    beside: tuple[str, ...] = ()
     noted: list[str] = field(default_factory=list)
 
     def handler(self, cluster: str, resource: ResourceType) -> "_Handler":
@@ -29,6 +33,8 @@ class _Handler:
     resource: ResourceType
 
     def __call__(self, event: Event[Document]) -> None:
+        if any(word in event.key.name for word in self.disturbances.beside):
+            return
         if found := self._disturbance(event):
             place = f"{self.resource.kind} {event.key.name} in {self.cluster}"
             self.disturbances.noted.append(f"{place} {found}")
@@ -47,9 +53,9 @@ class _Handler:
 
 
 @asynccontextmanager
-async def noting(world: MixedFederation) -> AsyncIterator[Disturbances]:
-    """Follows all Workloads, Jobs and pods of every cluster to the end of the context."""
-    found = Disturbances()
+async def noting(world: MixedFederation, beside: tuple[str, ...]) -> AsyncIterator[Disturbances]:
+    """Follows the Workloads, Jobs and pods of every cluster to the end of the context."""
+    found = Disturbances(beside)
     async with AsyncExitStack() as stack:
         for cluster in CLUSTERS:
             for resource in (WORKLOADS, JOBS, PODS):
