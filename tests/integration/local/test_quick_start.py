@@ -113,3 +113,14 @@ def test_quick_start(kubectl):
     kubectl.wait("job/first", "condition=Complete")
     kubectl.wait("job/second", "condition=Complete")
     kubectl.wait(f"workload/{second}", "condition=Finished", "-n", "default")
+
+
+def test_manifests_of_v1beta1_are_taken_and_shown(kubectl):
+    older = SETUP.replace("v1beta2", "v1beta1").replace("cluster-queue", "older").replace("user-queue", "older")
+    older = older.replace("spec:\n  namespaceSelector", "spec:\n  cohort: all\n  namespaceSelector")
+    kubectl("apply", "-f", "-", stdin=older)
+    assert kubectl("get", "clusterqueue", "older", "-o", "jsonpath={.spec.cohortName}") == "all"
+    in_old = ("get", "clusterqueues.v1beta1.kueue.x-k8s.io", "older", "-o")
+    assert kubectl(*in_old, "jsonpath={.spec.cohort}") == "all"
+    again = kubectl("apply", "-f", "-", stdin=older)
+    assert all(line.endswith(" unchanged") for line in again.splitlines())
