@@ -65,7 +65,8 @@ FOLLOWED: Final[dict[ResourceType, type[Any]]] = {
 
 NEEDS = (
     *need.followed([*FOLLOWED, resource_type.DISPATCH_POLICIES]),
-    *need.followed([resource_type.SECRETS, CLUSTER_PROFILES], Place.OWN_NAMESPACE),
+    *need.followed([resource_type.SECRETS], Place.OWN_NAMESPACE),
+    *need.followed([CLUSTER_PROFILES], Place.OWN_NAMESPACE, unseen="behind a gate, and with definitions of others"),
 )
 
 

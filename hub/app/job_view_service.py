@@ -5,14 +5,14 @@ from typing import Final
 
 from hub.app.configuration import ViewService
 from hub.app.job_views import GROUP, VERSION, JobViews, Workers
-from worker_agent.aggregated.registration import API_SERVICES, KEEP, Registration
+from worker_agent.aggregated.registration import API_SERVICES, KEEP, KEPT, Registration
 from worker_agent.api import need
 from worker_agent.app.aggregated_service import AggregatedService, ServedApi
 from worker_agent.kube.client import Client
 
 SECRET: Final = "fedhub-job-views-cert"
 
-NEEDS = (need.of(API_SERVICES, *KEEP, names=(f"{VERSION}.{GROUP}",)),)
+NEEDS = (need.of(API_SERVICES, *KEEP, names=(f"{VERSION}.{GROUP}",), unseen=KEPT),)
 
 
 class JobViewService:

@@ -28,6 +28,8 @@ DISPATCH: Final = "fedhub-dispatch"
 OUTSIDE: Final = "outside"
 """Suffix of the roles of programs that run outside of their cluster, in local federations: never in a manifest."""
 
+ALLOWED: Final = "on the allow-list of agents, which all hubs of a version-skew window share"
+
 DECLARATION: Final = b"\nNEEDS"
 WITHOUT_ROLE: Final = ("cli", "local")
 """Packages of what runs with a user's own rights, or plays a cluster."""
@@ -62,8 +64,8 @@ def dispatch_needs() -> list[Need]:
     rules = allow_list.default_rules(kinds)
     lease = allow_list.leases(())
     return [
-        *(Need(rule.group, rule.resource, rule.verbs) for rule in rules),
-        need.of(LEASES, *lease.verbs, place=Place.OWN_NAMESPACE),
+        *(Need(rule.group, rule.resource, rule.verbs, unseen=ALLOWED) for rule in rules),
+        need.of(LEASES, *lease.verbs, place=Place.OWN_NAMESPACE, unseen=ALLOWED),
     ]
 
 

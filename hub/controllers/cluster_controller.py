@@ -48,7 +48,7 @@ WORKERS: Final = 128
 
 
 NEEDS = (
-    need.of(MULTIKUEUE_CLUSTERS, "patch"),
+    need.of(MULTIKUEUE_CLUSTERS, "patch", unseen="notes of a cluster that is new under its name"),
     need.of(MULTIKUEUE_CLUSTERS, "patch", subresource="status"),
 )
 

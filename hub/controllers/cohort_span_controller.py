@@ -37,7 +37,7 @@ HIDDEN: Final = frozenset(resource.plural for resource in FOLLOWED)
 """Where the credential may not read one of these, a worker is judged as one out of contact."""
 
 
-NEEDS = (need.of(COHORTS, "patch"),)
+NEEDS = (need.of(COHORTS, "patch", unseen="Cohorts that span workers, where their annotation asks for it"),)
 
 
 class CohortSpanController:

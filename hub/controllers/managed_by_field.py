@@ -24,7 +24,8 @@ from worker_agent.kube.verbs import Target
 log = logging.getLogger(__name__)
 
 
-NEEDS = tuple(need.of(kind.resource, "create") for kind in KINDS.values() if kind.managed_by_optional)
+DRY_RUN = "one dry run, where a job without a manager is sent"
+NEEDS = tuple(need.of(kind.resource, "create", unseen=DRY_RUN) for kind in KINDS.values() if kind.managed_by_optional)
 """A dry run needs the right to the whole."""
 
 

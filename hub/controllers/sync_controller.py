@@ -25,6 +25,7 @@ from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.meta import Key
 from worker_agent.api.multikueue import MultiKueueConfig
+from worker_agent.api.resource_type import JOBS
 from worker_agent.api.workload import Workload
 from worker_agent.engine.reservation import Observability
 from worker_agent.jobs import KINDS
@@ -49,7 +50,10 @@ NEEDS = tuple(
     found
     for kind in KINDS.values()
     if kind.is_dispatched
-    for found in (need.of(kind.resource, "patch"), need.of(kind.resource, "patch", subresource="status"))
+    for found in (
+        need.of_kind(kind.resource, "patch", by_default=kind.resource == JOBS),
+        need.of_kind(kind.resource, "patch", subresource="status", by_default=kind.resource == JOBS),
+    )
 )
 """What a job does elsewhere is told in its own status here."""
 

@@ -6,7 +6,7 @@ python -m tests.realcluster.rights FOLDER      judges the logs that runs left th
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from hub.app import roles
@@ -17,6 +17,9 @@ from worker_agent.api.need import Need, Place
 
 LOOKED_FOR = ("configmaps", "persistentvolumeclaims", "secrets", "serviceaccounts")
 """What the hub looks for on a worker before it sends a job; a credential that may not read them counts as "there"."""
+
+
+AN_AGENT = "asked for by agents, and the hub is one on its own cluster"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,21 @@ def _expected(one: Asked) -> bool:
 def unused(asked: Iterable[Asked]) -> list[Unused]:
     """Of every role, what no request needed."""
     seen = list(asked)
-    return [found for role in roles.PROGRAMS for found in _unused(role, [one for one in seen if _is_of(role, one)])]
+    found = {role: list(_unused(role, [one for one in seen if _is_of(role, one)])) for role in roles.PROGRAMS}
+    idle = {(one.place, one.resource, one.verb) for one in found[roles.AGENT]}
+    found[roles.HUB] = [_of_hub(one, idle) for one in found[roles.HUB]]
+    return [one for role in roles.PROGRAMS for one in found[role]]
+
+
+def _of_hub(one: Unused, idle: set[tuple[str, str, str]]) -> Unused:
+    """What agents asked for, a hub may: it is one, and these tests give it little of an agent's work."""
+    verbs = {(n.place.value, name(n.group, n.resource), verb) for n in roles.agent_needs() for verb in n.verbs}
+    place = (one.place, one.resource, one.verb)
+    return replace(one, reason=AN_AGENT) if not one.reason and place in verbs - idle else one
+
+
+def name(group: str, resource: str) -> str:
+    return f"{resource}.{group}" if group else resource
 
 
 def _is_of(role: str, one: Asked) -> bool:
@@ -57,7 +74,7 @@ def _unused(role: str, asked: list[Asked]) -> Iterator[Unused]:
     needs = [found for found in roles.PROGRAMS[role]() if not found.outside]
     for place in (Place.CLUSTER, Place.OWN_NAMESPACE):
         for rule in roles.rules(found for found in needs if found.place is place):
-            resource = f"{rule.resource}.{rule.group}" if rule.group else rule.resource
+            resource = name(rule.group, rule.resource)
             for verb in sorted(rule.verbs):
                 if not any(_uses(one, rule.group, rule.resource, verb, place) for one in asked):
                     yield Unused(role, place.value, resource, verb, _reason(needs, rule.group, rule.resource, verb))

@@ -21,6 +21,7 @@ HTTPS: Final = 443
 
 KEEP: Final = ("get", "patch", "delete")
 """What is asked of an APIService by its name."""
+KEPT: Final = "asked for when the certificate has a new CA, or the manifests brought the APIService"
 
 NEEDS = (
     need.of(API_SERVICES, "create"),

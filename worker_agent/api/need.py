@@ -19,6 +19,9 @@ FOLLOW: Final = frozenset({"list", "watch"})
 PROGRAM: Final = "<program>"
 """In a need's ``names``: the program's own name, with which the names of its objects begin."""
 
+NOT_ENABLED: Final = "granted for every kind that is served: which ones are enabled, and installed, is known only later"
+LOST_RACE: Final = "asked for where somebody else changed or deleted the object at the same moment"
+
 
 class Place(StrEnum):
     """How far a right reaches."""
@@ -64,6 +67,11 @@ def of(
     plural = f"{resource.plural}/{subresource}" if subresource else resource.plural
     unseen, outside = str(more.get("unseen", "")), bool(more.get("outside", False))
     return Need(resource.group, plural, frozenset(verbs), place, names, unseen, outside)
+
+
+def of_kind(resource: ResourceType, *verbs: str, subresource: str = "", by_default: bool = False) -> Need:
+    """Of a kind of jobs; ``by_default``: one that is enabled without a word, and that every cluster has."""
+    return of(resource, *verbs, subresource=subresource, unseen="" if by_default else NOT_ENABLED)
 
 
 def followed(resources: Iterable[ResourceType], place: Place = Place.CLUSTER, unseen: str = "") -> tuple[Need, ...]:

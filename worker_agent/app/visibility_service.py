@@ -13,7 +13,7 @@ from aiohttp import web
 
 from worker_agent.aggregated.access import Access, Decisions
 from worker_agent.aggregated.front_proxy import User
-from worker_agent.aggregated.registration import API_SERVICES, KEEP, Registration, unregister
+from worker_agent.aggregated.registration import API_SERVICES, KEEP, KEPT, Registration, unregister
 from worker_agent.api import need
 from worker_agent.api.document import Document
 from worker_agent.app.agent import Agent
@@ -38,7 +38,7 @@ GATE: Final = "VisibilityOnDemand"
 SECRET: Final = "fedhub-visibility-cert"
 DEFAULT_CERT_DIR: Final = "/visibility"
 
-NEEDS = (need.of(API_SERVICES, *KEEP, names=tuple(f"{version}.{GROUP}" for version in VERSIONS)),)
+NEEDS = (need.of(API_SERVICES, *KEEP, names=tuple(f"{version}.{GROUP}" for version in VERSIONS), unseen=KEPT),)
 
 
 class VisibilityApi:

@@ -50,7 +50,13 @@ NEEDS = (
     need.of(NAMESPACES, "create", outside=True),
     *need.followed([SECRETS], Place.OWN_NAMESPACE),
     *(
-        need.of(resource, "list", "watch", names=(f"{need.PROGRAM}-{kind}-webhook-configuration",))
+        need.of(
+            resource,
+            "list",
+            "watch",
+            names=(f"{need.PROGRAM}-{kind}-webhook-configuration",),
+            unseen=configurations.INSIDE,
+        )
         for resource, kind in CONFIGURATIONS
     ),
     *(need.of(resource, "list", "watch", outside=True) for resource, _ in CONFIGURATIONS),

@@ -17,7 +17,11 @@ from worker_agent.jobs import KINDS
 from worker_agent.kube.client import Client
 from worker_agent.kube.errors import NotFound
 
-NEEDS = tuple(need.of(resource, "get") for resource in (REPLICA_SETS, *(kind.resource for kind in KINDS.values())))
+NOT_FOLLOWED = "an owner of a kind that is not enabled, or a job that the cache has not heard of"
+NEEDS = tuple(
+    need.of(resource, "get", unseen=NOT_FOLLOWED)
+    for resource in (REPLICA_SETS, *(kind.resource for kind in KINDS.values()))
+)
 
 
 def owner_value(namespace: str, api_version: str, kind: str, name: str) -> str:

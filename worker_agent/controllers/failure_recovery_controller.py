@@ -22,7 +22,7 @@ FORCEFUL_INDEX = "ended by force on"
 
 
 NEEDS = (
-    need.of(PODS, "get", "delete"),
+    need.of(PODS, "get", "delete", unseen="pods of lost nodes, past their deadline, behind a gate"),
     need.of(PODS, "patch", subresource="status"),
 )
 

@@ -18,7 +18,9 @@ from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.meta import Key
 from worker_agent.api.pod import Pod, PriorityClass
 from worker_agent.api.resource_type import (
+    JOBS,
     NAMESPACES,
+    PODS,
     PRIORITY_CLASSES,
     RESOURCE_FLAVORS,
     WORKLOAD_PRIORITY_CLASSES,
@@ -51,11 +53,18 @@ UNSEEN_SECONDS = 1.0
 """When to look again at a job that the server has and the cache does not."""
 
 
+BY_DEFAULT = (JOBS, PODS)
 OWNERS_FINALIZERS = "asked for where the plugin OwnerReferencesPermissionEnforcement is on: Workloads hold their jobs"
 NEEDS = (
-    need.of(WORKLOADS, "get", "create", "patch", "delete"),
-    *need.followed(resource for kind in KINDS.values() for resource in (kind.resource, *kind.companion_resources)),
-    *(need.of(kind.resource, "patch") for kind in KINDS.values()),
+    need.of(WORKLOADS, "create", "patch"),
+    need.of(WORKLOADS, "get", unseen=need.LOST_RACE),
+    need.of(WORKLOADS, "delete", unseen="Workloads that do not fit their job any more"),
+    *(
+        need.of_kind(resource, "list", "watch", by_default=resource in BY_DEFAULT)
+        for kind in KINDS.values()
+        for resource in (kind.resource, *kind.companion_resources)
+    ),
+    *(need.of_kind(kind.resource, "patch", by_default=kind.resource in BY_DEFAULT) for kind in KINDS.values()),
     *(
         need.of(kind.resource, "update", subresource="finalizers", unseen=OWNERS_FINALIZERS)
         for kind in KINDS.values()

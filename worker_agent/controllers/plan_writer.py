@@ -36,7 +36,7 @@ LONGEST_REFUSED = 10.0
 
 
 NEEDS = (
-    need.of(WORKLOADS, "get"),
+    need.of(WORKLOADS, "get", unseen=need.LOST_RACE),
     need.of(WORKLOADS, "patch", subresource="status"),
 )
 

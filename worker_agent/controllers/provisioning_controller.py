@@ -45,8 +45,10 @@ DELETED_SECONDS = 10.0
 
 
 NEEDS = (
-    need.of(PROVISIONING_REQUESTS, "get", "create", "delete"),
-    need.of(POD_TEMPLATES, "get", "create", "patch", "delete"),
+    need.of(PROVISIONING_REQUESTS, "create", "delete"),
+    need.of(POD_TEMPLATES, "create", "patch"),
+    need.of(POD_TEMPLATES, "delete", unseen="those whose request could not be made"),
+    *(need.of(resource, "get", unseen=need.LOST_RACE) for resource in (PROVISIONING_REQUESTS, POD_TEMPLATES)),
     need.of(
         WORKLOADS,
         "update",

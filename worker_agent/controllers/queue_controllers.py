@@ -33,7 +33,8 @@ LOCAL_QUEUE_INDEX = "status of cluster queue"
 
 NEEDS = (
     need.of(CLUSTER_QUEUES, "patch"),
-    *(need.of(resource, "patch", subresource="status") for resource in (CLUSTER_QUEUES, LOCAL_QUEUES, COHORTS)),
+    *(need.of(resource, "patch", subresource="status") for resource in (CLUSTER_QUEUES, LOCAL_QUEUES)),
+    need.of(COHORTS, "patch", subresource="status", unseen="the share of a cohort, told where fair sharing is on"),
 )
 
 

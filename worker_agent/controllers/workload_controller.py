@@ -37,8 +37,11 @@ CLAIMS_INDEX = "claims"
 DEVICE_BATCH_SECONDS = 0.5
 
 
+EXPIRED = "Workloads past their retention, and those whose job went without its finalizers"
 NEEDS = (
-    need.of(WORKLOADS, "get", "patch", "delete"),
+    need.of(WORKLOADS, "patch"),
+    need.of(WORKLOADS, "get", unseen=need.LOST_RACE),
+    need.of(WORKLOADS, "delete", unseen=EXPIRED),
     need.of(WORKLOADS, "patch", subresource="status"),
 )
 

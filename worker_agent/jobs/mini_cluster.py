@@ -35,7 +35,7 @@ _MADE: Final = BatchJob()
 """How the Job that the operator makes is read."""
 
 
-NEEDS = (need.of(JOBS, "delete"),)
+NEEDS = (need.of_kind(JOBS, "delete"),)
 
 
 class MiniCluster(JobKind):

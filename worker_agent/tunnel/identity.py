@@ -27,7 +27,8 @@ RENEWED_AT: Final = 2 / 3
 """The share of a certificate's life after which the next one is asked for."""
 
 
-NEEDS = (need.of(SECRETS, "get", "create", "patch", "delete", place=Place.OWN_NAMESPACE),)
+JOINING = "asked for by those who join a cluster, with rights of their own, and at the renewal after a month"
+NEEDS = (need.of(SECRETS, "get", "create", "patch", "delete", place=Place.OWN_NAMESPACE, unseen=JOINING),)
 
 
 class IdentityError(ValueError):

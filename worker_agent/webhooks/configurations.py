@@ -23,11 +23,12 @@ FIELD_MANAGER: Final = "kueue-webhook-configuration"
 TIMEOUT_SECONDS: Final = 10
 
 
+INSIDE = "the programs of these tests run outside of their clusters, and bring configurations of their own"
 NEEDS = tuple(
     found
     for resource, kind in ((MUTATING_WEBHOOKS, "mutating"), (VALIDATING_WEBHOOKS, "validating"))
     for found in (
-        need.of(resource, "get", "update", names=(f"{need.PROGRAM}-{kind}-webhook-configuration",)),
+        need.of(resource, "get", "update", names=(f"{need.PROGRAM}-{kind}-webhook-configuration",), unseen=INSIDE),
         need.of(resource, "get", "create", "patch", outside=True),
     )
 )
