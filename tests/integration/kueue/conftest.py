@@ -91,10 +91,11 @@ class Kueue:
         return asyncio.run(self._by_other_means(creation))
 
     def everything(self, *resources: ResourceType) -> list[bytes]:
-        """All objects of these kinds, byte by byte."""
+        """All objects of these kinds, byte by byte; of namespaced ones those here, for others' are still collected."""
 
         async def listed(client: Client) -> list[bytes]:
-            return [item for each in resources for item in (await client.list(each)).items]
+            places = [(each, self.namespace if each.namespaced else "") for each in resources]
+            return [item for each, namespace in places for item in (await client.list(each, namespace)).items]
 
         return asyncio.run(self._by_other_means(listed))
 
