@@ -202,6 +202,14 @@ def read_certificate(pem: bytes) -> x509.Certificate:
         raise AuthorityError(f"certificate cannot be read: {error}") from None
 
 
+def read_certificates(pem: bytes) -> list[x509.Certificate]:
+    """All certificates of a bundle, in order. Raises AuthorityError."""
+    try:
+        return x509.load_pem_x509_certificates(pem)
+    except ValueError as error:
+        raise AuthorityError(f"cannot be read: {error}") from error
+
+
 def _name(common_name: str, organisations: Sequence[str]) -> x509.Name:
     parts = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, organisation) for organisation in organisations]
     return x509.Name([*parts, x509.NameAttribute(NameOID.COMMON_NAME, common_name[:64])])

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from worker_agent.api.resource_type import ResourceType
     from worker_agent.kube.client import Client
 
+    Kinds = dict[tuple[str, str], ResourceType | None]
+
 
 @dataclass(slots=True)
 class Doomed:
@@ -71,7 +73,8 @@ def workload(
         found, missing = await _found(client, "" if all_namespaces else namespace, names or [])
         for error in missing:
             print(f"error: {error}", file=sys.stderr)
-        doomed = [await _with_owners(client, each) for each in found]
+        kinds = await _kinds(client, found)
+        doomed = [_with_owners(each, kinds) for each in found]
         asked = dry_run is DryRun.NONE and not yes and any(each.owners for each in doomed)
         if asked and not _confirmed(doomed, summary=all_):
             print("Deletion is canceled")
@@ -100,12 +103,18 @@ async def _found(client: "Client", namespace: str, names: list[str]) -> tuple[li
     return found, missing
 
 
-async def _with_owners(client: "Client", found: Document) -> Doomed:
+async def _kinds(client: "Client", found: list[Document]) -> "Kinds":
+    """Where the owners' kinds are served: each is asked for once, however many workloads there are."""
     from worker_agent.kube import discovery  # noqa: PLC0415
 
+    named = {(owner["apiVersion"], owner["kind"]) for each in found for owner in _owners(each)}
+    return {name: await discovery.of_kind(client, *name) for name in sorted(named)}
+
+
+def _with_owners(found: Document, kinds: "Kinds") -> Doomed:
     doomed = Doomed(found)
-    for owner in found["metadata"].get("ownerReferences") or ():
-        resource = await discovery.of_kind(client, owner["apiVersion"], owner["kind"])
+    for owner in _owners(found):
+        resource = kinds[owner["apiVersion"], owner["kind"]]
         if resource is None:
             output.fail(
                 f"{doomed.name} is owned by {owner['kind']} {owner['name']}, and the server does not serve"
@@ -113,6 +122,10 @@ async def _with_owners(client: "Client", found: Document) -> Doomed:
             )
         doomed.owners.append((resource, owner["name"], owner["uid"]))
     return doomed
+
+
+def _owners(found: Document) -> list[Document]:
+    return list(found["metadata"].get("ownerReferences") or ())
 
 
 def _confirmed(doomed: list[Doomed], *, summary: bool) -> bool:

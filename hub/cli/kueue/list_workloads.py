@@ -1,5 +1,6 @@
 """``fedhub kueue list workload``: who waits, who runs, and where in the queue."""
 
+import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from worker_agent.kube.client import Client
 
 LONGEST_TYPE: Final = 20
+MOST_POSITIONS: Final = 100_000
+"""What the visibility API tells at most."""
+FEW: Final = 5
+"""LocalQueues that are asked for one by one."""
 _COLUMNS: Final = (
     "name",
     "job type",
@@ -178,19 +183,22 @@ async def _rows(client: "Client", found: list[Document]) -> list[list[str]]:
 
 
 async def _cluster_queues(client: "Client", found: Iterable[Document]) -> dict[QueueKey, str]:
+    """By LocalQueue: a few are asked for, of many all are listed."""
     from worker_agent.api.resource_type import LOCAL_QUEUES  # noqa: PLC0415
     from worker_agent.kube.errors import NotFound  # noqa: PLC0415
 
-    queues: dict[QueueKey, str] = {}
-    for key in {_queue_key(each) for each in found if not _admitted_by(each)}:
-        if not key[1]:
-            continue
-        try:
-            queue = msgspec.json.decode(await client.get(LOCAL_QUEUES, key[1], key[0]))
-        except NotFound:
-            continue
-        queues[key] = queue["spec"].get("clusterQueue") or ""
-    return queues
+    keys = {key for key in (_queue_key(each) for each in found if not _admitted_by(each)) if key[1]}
+    documents: list[Document] = []
+    if len(keys) > FEW:
+        namespaces = {namespace for namespace, _ in keys}
+        page = await client.list(LOCAL_QUEUES, namespaces.pop() if len(namespaces) == 1 else "")
+        documents = [msgspec.json.decode(item) for item in page.items]
+    else:
+        for namespace, name in sorted(keys):
+            with contextlib.suppress(NotFound):
+                documents.append(msgspec.json.decode(await client.get(LOCAL_QUEUES, name, namespace)))
+    named = {(each["metadata"]["namespace"], each["metadata"]["name"]): each for each in documents}
+    return {key: named[key]["spec"].get("clusterQueue") or "" for key in keys if key in named}
 
 
 async def _positions(client: "Client", found: Iterable[Document], queues: dict[QueueKey, str]) -> dict[QueueKey, int]:
@@ -213,12 +221,14 @@ async def _positions(client: "Client", found: Iterable[Document], queues: dict[Q
 
 
 async def _pending(client: "Client", queue: str) -> list[Document]:
+    """All that wait there: without a limit of ours only the first thousand would be told of."""
     from urllib.parse import quote  # noqa: PLC0415
 
     from worker_agent.kube.transport import Request  # noqa: PLC0415
 
     path = f"/apis/visibility.kueue.x-k8s.io/v1beta2/clusterqueues/{quote(queue, safe='')}/pendingworkloads"
-    return list(msgspec.json.decode(await client.raw(Request("GET", path))).get("items") or ())
+    request = Request("GET", path, (("limit", str(MOST_POSITIONS)),))
+    return list(msgspec.json.decode(await client.raw(request)).get("items") or ())
 
 
 def _row(workload: Document, around: _Surroundings) -> list[str]:

@@ -62,7 +62,7 @@ class Visibility:
         self._status = status
 
     async def request(self, request: Request) -> Response:
-        self.asked.append(request.path)
+        self.asked.append(request.path + "".join(f"?{name}={value}" for name, value in request.query))
         items = [
             {"metadata": {"namespace": "ns", "name": name}, "positionInLocalQueue": position}
             for position, name in enumerate(("first", "second"))
@@ -85,9 +85,37 @@ async def test_positions_are_asked_once_for_each_cluster_queue():
     found = [waiting("second"), waiting("first")]
     positions = await list_workloads._positions(Client(server, SystemClock()), found, {("ns", "lq"): "cq"})
     assert positions == {("ns", "first"): 0, ("ns", "second"): 1}
-    assert server.asked == ["/apis/visibility.kueue.x-k8s.io/v1beta2/clusterqueues/cq/pendingworkloads"]
+    assert server.asked == ["/apis/visibility.kueue.x-k8s.io/v1beta2/clusterqueues/cq/pendingworkloads?limit=100000"]
 
 
 async def test_without_the_visibility_api_there_are_no_positions():
     client = Client(Visibility(404), SystemClock())
     assert await list_workloads._positions(client, [waiting("first")], {("ns", "lq"): "cq"}) == {}
+
+
+class Queues:
+    """Serves 50 LocalQueues of one namespace."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def request(self, request: Request) -> Response:
+        self.asked += 1
+        items = [
+            {"metadata": {"namespace": "ns", "name": f"q{number}"}, "spec": {"clusterQueue": f"c{number}"}}
+            for number in range(50)
+        ]
+
+        async def stream():
+            yield msgspec.json.encode({"kind": "List", "metadata": {}, "items": items})
+
+        return Response(200, {}, stream())
+
+    async def close(self) -> None: ...
+
+
+async def test_many_queues_are_read_with_one_request():
+    server = Queues()
+    found = [{**waiting(f"w{number}"), "spec": {"queueName": f"q{number % 50}"}} for number in range(2000)]
+    queues = await list_workloads._cluster_queues(Client(server, SystemClock()), found)
+    assert (len(queues), queues["ns", "q7"], server.asked) == (50, "c7", 1)

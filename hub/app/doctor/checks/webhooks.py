@@ -71,21 +71,19 @@ def _clients(snapshot: Snapshot, about: str, clients: list[Document]) -> Iterato
             yield from _endpoint(snapshot, about, str(place[0]), str(place[1]))
 
 
-def _bundle(snapshot: Snapshot, about: str, bundle: str) -> Iterator[Finding]:
+def _bundle(snapshot: Snapshot, about: str, text: str) -> Iterator[Finding]:
+    """While a CA is replaced several are named: the one that signs now has to be among them."""
     remedy = "restart the program: it puts the CA of its certificate in"
     try:
-        certificate = authority.read_certificate(base64.b64decode(bundle, validate=True))
-    except (AuthorityError, binascii.Error, ValueError):
+        bundle = base64.b64decode(text, validate=True)
+        ends = [each.not_valid_after_utc for each in authority.read_certificates(bundle)]
+    except (AuthorityError, ValueError):
         yield finding.error(about, "its CA bundle is no certificate", remedy)
         return
-    if certificate.not_valid_after_utc < snapshot.now:
-        yield finding.error(
-            about, f"the CA it names expired at {certificate.not_valid_after_utc:%Y-%m-%dT%H:%M:%SZ}", remedy
-        )
-    own = _own_secrets(snapshot)
-    if own and not any(
-        base64.b64decode(each["data"]["ca.crt"]).strip() == base64.b64decode(bundle).strip() for each in own.values()
-    ):
+    if max(ends) < snapshot.now:
+        yield finding.error(about, f"the CA it names expired at {max(ends):%Y-%m-%dT%H:%M:%SZ}", remedy)
+    signers = [base64.b64decode(each["data"]["ca.crt"]).strip() for each in _own_secrets(snapshot).values()]
+    if signers and not any(signer in bundle for signer in signers):
         yield finding.error(about, "the CA it names is not that of any certificate here: calls to it fail", remedy)
 
 
