@@ -1,13 +1,15 @@
-"""A batch user's hour at the command line: a transcript (``batch-user.yaml``), on the embedded server and a real one."""
+"""What a batch user types and reads: a transcript (``batch-user.yaml``), on the embedded server and a real one."""
 
+import asyncio
 import os
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import cache
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
 import pytest
 import yaml
 
@@ -15,6 +17,10 @@ from tests.cluster_choice import EMBEDDED
 from tests.local_federation import KUBECTL
 from tests.realcluster.clusters import Server
 from tests.realcluster.test_kubectl import masked
+from worker_agent.api.resource_type import CLUSTER_QUEUES, LOCAL_QUEUES, NAMESPACES, WORKLOADS, ResourceType
+from worker_agent.kube import kubeconfig, kubernetes_transport
+from worker_agent.kube.client import Client
+from worker_agent.kube.clock import SystemClock
 
 ROOT = Path(__file__).parents[2]
 ROLES = ROOT / "manifests" / "base" / "cluster" / "user-roles.yaml"
@@ -36,35 +42,24 @@ POD_SETS = [
     }
 ]
 ADMISSION = {"clusterQueue": "research", "podSetAssignments": [{"name": "main", "count": 1}]}
+LOCAL_QUEUE_STATUS = {
+    "pendingWorkloads": 1,
+    "admittedWorkloads": 1,
+    "conditions": [condition("Active", message="Can submit new workloads to localQueue")],
+}
+ADMITTED = {"admission": ADMISSION, "conditions": [condition("QuotaReserved"), condition("Admitted")]}
+WAITING = {"conditions": [condition("QuotaReserved", "False", "no room")]}
+QUEUED = {"queueName": "team", "podSets": POD_SETS}
 OBJECTS = (
-    ("v1", "Namespace", NAMESPACE, {}, None),
-    ("kueue.x-k8s.io/v1beta2", "ClusterQueue", "research", {"spec": {"namespaceSelector": {}}}, None),
-    (
-        "kueue.x-k8s.io/v1beta2",
-        "LocalQueue",
-        "team",
-        {"spec": {"clusterQueue": "research"}},
-        {
-            "pendingWorkloads": 1,
-            "admittedWorkloads": 1,
-            "conditions": [condition("Active", message="Can submit new workloads to localQueue")],
-        },
-    ),
-    (
-        "kueue.x-k8s.io/v1beta2",
-        "Workload",
-        "job-runs",
-        {"spec": {"queueName": "team", "podSets": POD_SETS}},
-        {"admission": ADMISSION, "conditions": [condition("QuotaReserved"), condition("Admitted")]},
-    ),
-    (
-        "kueue.x-k8s.io/v1beta2",
-        "Workload",
-        "job-waits",
-        {"spec": {"queueName": "team", "podSets": POD_SETS}},
-        {"conditions": [condition("QuotaReserved", "False", "no room")]},
-    ),
+    (NAMESPACES, NAMESPACE, {}, None),
+    (CLUSTER_QUEUES, "research", {"namespaceSelector": {}}, None),
+    (LOCAL_QUEUES, "team", {"clusterQueue": "research"}, LOCAL_QUEUE_STATUS),
+    (WORKLOADS, "job-runs", QUEUED, ADMITTED),
+    (WORKLOADS, "job-waits", QUEUED, WAITING),
 )
+CLUSTER_ROLES = ResourceType("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", namespaced=False)
+ROLE_BINDINGS = ResourceType("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings")
+pytestmark = pytest.mark.timeout(900)  # the first test waits for both servers
 JOB = {
     "apiVersion": "batch/v1",
     "kind": "Job",
@@ -81,11 +76,6 @@ class Desk:
         self._folder = folder
         (folder / "job.yaml").write_text(yaml.safe_dump(JOB))
 
-    def administrator(self, *arguments: str, stdin: str = "") -> str:
-        done = self._run([KUBECTL, *arguments], stdin)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
     def ada(self, typed: str) -> "subprocess.CompletedProcess[str]":
         program, *arguments = shlex.split(typed)
         command = [KUBECTL] if program == "kubectl" else [sys.executable, "-m", "hub.cli"]
@@ -93,7 +83,7 @@ class Desk:
         where = [] if "-n" in arguments else ["-n", NAMESPACE]
         return self._run([*command, *arguments, *who, *where])
 
-    def _run(self, command: list[str], stdin: str = "") -> "subprocess.CompletedProcess[str]":
+    def _run(self, command: list[str]) -> "subprocess.CompletedProcess[str]":
         environment = {
             **os.environ,
             "KUBECONFIG": str(self.server.kubeconfig_file),
@@ -104,7 +94,6 @@ class Desk:
             command,
             cwd=self._folder,
             env=environment,
-            input=stdin,
             capture_output=True,
             text=True,
             timeout=100,
@@ -115,46 +104,63 @@ class Desk:
 @pytest.fixture(scope="module")
 def desks(servers: tuple[Server, Server], tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Desk]]:
     made = [Desk(server, tmp_path_factory.mktemp(server.sort)) for server in servers]
-    for desk in made:
-        _furnish(desk)
+    for server in servers:
+        asyncio.run(_furnish(server))
     yield made
-    for desk in made:
-        desk.administrator("delete", "namespace", NAMESPACE, "--wait=false")
-        desk.administrator("delete", "clusterqueue", "research")
-        desk.administrator("delete", "-f", str(ROLES))
+    for server in servers:
+        asyncio.run(_clear(server))
 
 
-def _furnish(desk: Desk) -> None:
-    for api_version, kind, name, fields, status in OBJECTS:
-        metadata = {"name": name, "namespace": NAMESPACE}
-        document = {"apiVersion": api_version, "kind": kind, "metadata": metadata, **fields}
-        if kind in ("Namespace", "ClusterQueue"):
-            del metadata["namespace"]
-        desk.administrator("apply", "-f", "-", stdin=yaml.safe_dump(document))
-        if status is not None:
-            patch = yaml.safe_dump({"status": status})
-            target = (f"{kind.lower()}.kueue.x-k8s.io", name, "-n", NAMESPACE)
-            desk.administrator("patch", *target, "--subresource=status", "--type=merge", "--patch", patch)
-    desk.administrator("apply", "--server-side", "-f", str(ROLES))
-    for role in _batch_user_roles():
-        # What the controller manager aggregates into kueue-batch-user-role; here it runs without that controller.
-        desk.administrator("create", "rolebinding", role, "-n", NAMESPACE, f"--clusterrole={role}", f"--user={USER}")
+async def _furnish(server: Server) -> None:
+    client = Client(kubernetes_transport.connect(kubeconfig.load(server.kubeconfig_file)), SystemClock())
+    try:
+        for resource, name, spec, status in OBJECTS:
+            namespace = NAMESPACE if resource.namespaced else ""
+            metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+            made = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "spec": spec}
+            made = msgspec.json.decode(await client.create(resource, made, namespace))
+            if status is not None:
+                await client.update(resource, {**made, "status": status}, namespace, subresource="status")
+        for role in _roles():
+            await client.create(CLUSTER_ROLES, role)
+            if (role["metadata"].get("labels") or {}).get(BATCH_USER) == "true":
+                await client.create(ROLE_BINDINGS, _bound(role["metadata"]["name"]), NAMESPACE)
+    finally:
+        await client.close()
 
 
-@cache
-def _batch_user_roles() -> list[str]:
-    roles = [each for each in yaml.safe_load_all(ROLES.read_text()) if each]
-    labelled = [each for each in roles if (each["metadata"].get("labels") or {}).get(BATCH_USER) == "true"]
-    assert len(labelled) > 10
-    return [each["metadata"]["name"] for each in labelled]
+async def _clear(server: Server) -> None:
+    client = Client(kubernetes_transport.connect(kubeconfig.load(server.kubeconfig_file)), SystemClock())
+    try:
+        await client.delete(NAMESPACES, NAMESPACE)
+        await client.delete(CLUSTER_QUEUES, "research")
+        for role in _roles():
+            await client.delete(CLUSTER_ROLES, role["metadata"]["name"])
+    finally:
+        await client.close()
+
+
+def _roles() -> list[dict]:
+    return [each for each in yaml.safe_load_all(ROLES.read_text()) if each]
+
+
+def _bound(role: str) -> dict:
+    """To what the controller manager aggregates into kueue-batch-user-role: here that controller does not run."""
+    return {
+        "apiVersion": ROLE_BINDINGS.api_version,
+        "kind": ROLE_BINDINGS.kind,
+        "metadata": {"name": role, "namespace": NAMESPACE},
+        "roleRef": {"apiGroup": CLUSTER_ROLES.group, "kind": CLUSTER_ROLES.kind, "name": role},
+        "subjects": [{"apiGroup": CLUSTER_ROLES.group, "kind": "User", "name": USER}],
+    }
 
 
 @pytest.mark.parametrize("entry", TRANSCRIPT, ids=lambda entry: entry["run"])
 def test_what_a_batch_user_reads(entry: dict, desks: list[Desk]) -> None:
-    for desk in desks:
-        if entry.get("rights") and desk.server.sort == EMBEDDED:
-            continue
-        done = desk.ada(entry["run"])
+    asked = [desk for desk in desks if not (entry.get("rights") and desk.server.sort == EMBEDDED)]
+    with ThreadPoolExecutor(len(asked)) as both:
+        answers = list(both.map(lambda desk: desk.ada(entry["run"]), asked))
+    for desk, done in zip(asked, answers, strict=True):
         printed = [masked(line) for line in done.stdout.splitlines()]
         assert done.returncode == entry.get("exit", 0), f"{desk.server.sort}: {done.stderr}"
         if "says" in entry:

@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.unit.cases.cluster import CaseCluster
 from tests.unit.cases.test_lifecycles import _complete
-from worker_agent.api.resource_type import EVENTS, WORKLOADS
+from worker_agent.api.resource_type import EVENTS, LIMIT_RANGES, WORKLOADS
 from worker_agent.kube.client import PatchType
 from worker_agent.visibility import summary
 from worker_agent.visibility.question import Page, QueueQuestion
@@ -96,3 +96,16 @@ def waiting(cluster: CaseCluster) -> list[dict]:
     found = summary.of(cluster.agent.engine.view, question, Page())
     assert found is not None
     return found["items"]
+
+
+async def test_b79_edit_of_a_limit_range_writes_nothing_for_what_is_over():
+    async with CaseCluster() as cluster:
+        cluster.start_agent()
+        await past(cluster)
+        before = cluster.agent.client.writes.copy()
+        limits = [{"type": "Container", "defaultRequest": {"cpu": "1"}}]
+        document = {"metadata": {"name": "limits"}, "spec": {"limits": limits}}
+        await cluster.client.create(LIMIT_RANGES, document, "default")
+        await asyncio.sleep(10)
+        news = cluster.agent.client.writes - before
+        assert not [target for target in news if target[1] in ("workloads", "jobs")], news
