@@ -38,6 +38,14 @@ def test_an_admission_may_be_cleared():
     assert refusals(released, reserved(), subresource="status") == []
 
 
+def test_what_is_over_stays_editable_and_deletable_while_its_admission_is_written():
+    """B78: after an upgrade finished Workloads still hold an admission; labels and finalizers of theirs may change."""
+    facts = {"status": "True", "reason": "R", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    over = reserved(conditions=[{"type": name, **facts} for name in ("QuotaReserved", "Finished")])
+    assert refusals(changed(over, metadata__labels={"seen": "yes"}), over) == []
+    assert refusals(changed(over, metadata__finalizers=[]), over) == []
+
+
 def test_a_workload_broken_before_stays_editable():
     broken = reserved(admission=None)
     assert refusals(changed(broken, spec__active=False), broken) == []
