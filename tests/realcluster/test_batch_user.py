@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -17,6 +18,7 @@ from tests.cluster_choice import EMBEDDED
 from tests.local_federation import KUBECTL
 from tests.realcluster.clusters import Server
 from tests.realcluster.test_kubectl import masked
+from worker_agent.api import timestamps
 from worker_agent.api.resource_type import CLUSTER_QUEUES, LOCAL_QUEUES, NAMESPACES, WORKLOADS, ResourceType
 from worker_agent.kube import kubeconfig, kubernetes_transport
 from worker_agent.kube.client import Client
@@ -27,7 +29,7 @@ ROLES = ROOT / "manifests" / "base" / "cluster" / "user-roles.yaml"
 TRANSCRIPT = yaml.safe_load((Path(__file__).parent / "batch-user.yaml").read_text())
 NAMESPACE, USER = "lab", "ada"
 BATCH_USER = "rbac.kueue.x-k8s.io/batch-user"
-TIME = "2026-01-01T00:00:00Z"
+TIME = timestamps.rfc3339(datetime.now(UTC))
 
 
 def condition(type_: str, status: str = "True", message: str = "") -> dict:
@@ -96,7 +98,7 @@ class Desk:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=400,
             check=False,
         )
 

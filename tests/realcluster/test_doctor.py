@@ -13,6 +13,7 @@ from tests.cluster_choice import EMBEDDED
 from tests.realcluster.clusters import Server
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.timeout(900)  # the first test waits for both servers
 
 
 @pytest.mark.parametrize("which", [0, 1], ids=["embedded", "real"])
@@ -61,4 +62,4 @@ def doctor(server: Server, *arguments: str) -> tuple[int, Any]:
 def run(config: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "hub.cli", "doctor", "--kubeconfig", str(config), *arguments]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400, check=False)
