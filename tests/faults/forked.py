@@ -43,7 +43,7 @@ def outcomes(seeds: Iterable[int], processes: int = 1, size: Size = Size.MIXED) 
     try:
         while waiting or running:
             while waiting and len(running) < processes:
-                nursery = _Nursery.start(*waiting.pop(0))
+                nursery = _Nursery.start(*waiting.pop(0), others=list(running))
                 running[nursery.pipe] = nursery
                 ready.register(nursery.pipe, selectors.EVENT_READ)
             for found, _ in ready.select():
@@ -109,13 +109,15 @@ class _Nursery:
     _told: set[int] = field(default_factory=set)
 
     @classmethod
-    def start(cls, calm: Script, chains: list[Chain], asked: set[int]) -> "_Nursery":
+    def start(cls, calm: Script, chains: list[Chain], asked: set[int], others: Iterable[int]) -> "_Nursery":
+        """``others``: the pipes of those that run already. Whoever kept one open would keep their histories going."""
         here, there = os.pipe()
         pid = os.fork()
         if pid:
             os.close(there)
             return cls(pid, here, chains, asked)
-        os.close(here)
+        for pipe in (here, *others):
+            os.close(pipe)
         _as_child(lambda: _bring_up(calm, chains, there))
         raise AssertionError("a child never comes here")
 
