@@ -19,7 +19,15 @@ STARTED = b"Ray runtime started"
 ENVIRONMENT = {"RAY_AUTH_MODE": "disabled", "RAY_agent_register_timeout_ms": "120000"}
 """Of the cluster and of who connects to it: a local Ray earlier in the process leaves another mode behind."""
 
-AUTOSCALER = {"RAY_FAKE_CLUSTER": "1", "AUTOSCALER_UPDATE_INTERVAL_S": "1"}
+AUTOSCALER = {"RAY_FAKE_CLUSTER": "1", "AUTOSCALER_UPDATE_INTERVAL_S": "1", "RAY_enable_autoscaler_v2": "0"}
+_EMPTY_LISTS = (
+    *(f"{when}setup_commands" for when in ("", "head_", "worker_")),
+    *(f"{which}_start_ray_commands" for which in ("head", "worker")),
+    "initialization_commands",
+    "cluster_synced_files",
+    "rsync_exclude",
+    "rsync_filter",
+)
 
 
 @contextlib.contextmanager
@@ -48,6 +56,12 @@ def autoscaled(folder: Path, most_workers: int) -> Iterator[str]:
             "worker": {**one_cpu, "min_workers": 0, "max_workers": most_workers},
         },
         "head_node_type": "ray.head.default",
+        # What the autoscaler wants to be told although nothing is installed anywhere.
+        "auth": {},
+        "docker": {},
+        "file_mounts": {},
+        "file_mounts_sync_continuously": False,
+        **dict.fromkeys(_EMPTY_LISTS, ()),
     }
     path = folder / "autoscaling.json"  # read as YAML, which JSON is
     path.write_text(json.dumps(configuration))
