@@ -1,6 +1,8 @@
 """Two replicas of a program of a local federation, of which one leads."""
 
 import asyncio
+import json
+import math
 import re
 import signal
 import subprocess
@@ -8,6 +10,7 @@ import sys
 import time
 import urllib.request
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -73,6 +76,15 @@ class Replica:
             return ""
         found = re.search(r'kueue_cluster_queue_status\{.*replica_role="(\w+)"', text)
         return found[1] if found else ""
+
+    def seconds_until(self, word: str, since: datetime) -> float:
+        """From ``since`` to the first line of its log with that word; infinite when there is none."""
+        for line in self.log.read_text().splitlines():
+            if word in line and line.startswith("{"):
+                at = datetime.fromisoformat(json.loads(line)["ts"])
+                if at >= since:
+                    return (at - since).total_seconds()
+        return math.inf
 
     async def leads(self) -> bool:
         return await self.role() == "leader"

@@ -9,6 +9,7 @@ import contextlib
 import gc
 import time
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import msgspec
 import pytest
@@ -36,7 +37,7 @@ pytestmark = [
 JOB_COUNT = 30
 FAIL_OVER_SECONDS = 20.0
 FIRST_CONTACT_SECONDS = 8.0
-"""A hub that begins to lead reaches every worker before it decides; on a busy machine it waits that long for them."""
+"""A hub that begins to lead reaches every worker before it decides; where a worker is slow it waits that long."""
 GRACE_SECONDS = 10.0
 """A pod has 30 by default."""
 LOAD_SECONDS = 300
@@ -137,15 +138,19 @@ async def course(federation: Federation) -> Course:
             demo = Demo(manager, load[:JOB_COUNT], "ha")
             following = asyncio.create_task(demo.follow(LOAD_SECONDS))
             await finished(demo, JOB_COUNT // 5)
+            killed = datetime.now(UTC)
             hubs.leader.kill()
             told.seconds["hub: lease"] = await until(hubs.standby.leads, "the other hub leads")
             told.seconds["hub: next job"] = told.seconds["hub: lease"] + await starts(manager, "after-hub")
             await finished(demo, JOB_COUNT // 2)
+            agent_killed = datetime.now(UTC)
             agents.leader.kill()
             told.seconds["agent: lease"] = await until(agents.standby.leads, "the other agent leads")
             async with connect(federation.layout, "tokyo") as tokyo:
                 told.seconds["agent: next job"] = told.seconds["agent: lease"] + await starts(tokyo, "after-agent")
             await following
+            told.seconds["hub: next decision"] = hubs.standby.seconds_until("nominated", killed)
+            told.seconds["agent: next decision"] = agents.standby.seconds_until("QuotaReserved", agent_killed)
             told.missing = [run for run in wanted(demo) if run not in runs(federation)]
             told.unfinished = {row.job: str(row.stage) for row in demo.rows() if row.stage is not Stage.FINISHED}
             told.doubled = witness.proven
@@ -186,8 +191,9 @@ def test_another_takes_over_and_every_job_runs_once(federation):
     assert told.missing == []
     assert told.doubled == []
     assert told.seconds["hub: lease"] < FAIL_OVER_SECONDS
-    assert told.seconds["hub: next job"] < FAIL_OVER_SECONDS + FIRST_CONTACT_SECONDS
-    assert told.seconds["agent: next job"] < FAIL_OVER_SECONDS
+    assert told.seconds["hub: next decision"] < FAIL_OVER_SECONDS + FIRST_CONTACT_SECONDS
+    assert told.seconds["agent: lease"] < FAIL_OVER_SECONDS
+    assert told.seconds["agent: next decision"] < FAIL_OVER_SECONDS
     assert told.seconds["hub: stop"] < GRACE_SECONDS
     assert told.seconds["hub: after a stop"] < FAIL_OVER_SECONDS / 2
     twice = {run: uids for run, uids in runs(federation).items() if len(uids) > 1}
