@@ -84,6 +84,7 @@ def main() -> None:
     logging.basicConfig(
         level=logging.DEBUG if wordy else logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )
+    logging.getLogger("fedhub.simulation.completions").setLevel(logging.INFO)
     path = Path(sys.argv[1])
     asyncio.run(run(msgspec.json.decode(path.read_bytes(), type=Configuration)))
 
