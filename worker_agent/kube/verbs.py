@@ -114,8 +114,14 @@ def delete(target: Target, preconditions: Preconditions, propagation: str, grace
 
 
 def dry_run(request: Request) -> Request:
-    """The same write, checked by the server and its webhooks as any other, and then not kept."""
-    return replace(request, query=(*request.query, ("dryRun", "All")))
+    """The same write, checked by the server and its webhooks as any other, and then not kept.
+
+    Where a deletion has a body, API servers read its options there and nowhere else.
+    """
+    tried = replace(request, query=(*request.query, ("dryRun", "All")))
+    if request.method != "DELETE":
+        return tried
+    return replace(tried, body=msgspec.json.encode({**msgspec.json.decode(request.body), "dryRun": ["All"]}))
 
 
 def _write(method: str, target: Target, content_type: str, body: object, query: tuple[tuple[str, str], ...]) -> Request:
