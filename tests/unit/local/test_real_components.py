@@ -24,7 +24,8 @@ def test_everything_listens_on_loopback_alone():
 def test_controllers_of_jobs_come_only_where_jobs_run():
     with_jobs = components.controller_manager(PROGRAMS, FILES, True)
     without = components.controller_manager(PROGRAMS, FILES, False)
-    assert "--controllers=garbage-collector-controller,namespace-controller" in without
+    assert "--controllers=" + ",".join(components.HOUSEKEEPING) in without
+    assert not any("job-controller" in argument for argument in without)
     assert any("job-controller" in argument for argument in with_jobs)
 
 
