@@ -215,8 +215,9 @@ def test_the_agent_is_installed_and_goes(cluster: Member):
     assert ready.returncode == 0, cluster.pods.logs()[-4000:]
     removed = uninstall(cluster)
     assert removed.returncode == 0, removed.stderr
-    done = helm.run("uninstall", "fedhub-agent", *where, "--wait", kubeconfig=cluster.kubeconfig)
+    done = helm.run("uninstall", "fedhub-agent", *where, kubeconfig=cluster.kubeconfig)
     assert done.returncode == 0, done.stderr
+    kubectl(cluster, "wait", "crds", "--all", "--for=delete", "--timeout=120s")
     assert kubectl(cluster, "get", "crds", "-o", "name").stdout == ""
 
 
