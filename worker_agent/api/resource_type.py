@@ -84,6 +84,7 @@ VALIDATING_WEBHOOKS = ResourceType(
     "validatingwebhookconfigurations",
     namespaced=False,
 )
+CLUSTER_ROLES = ResourceType("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", namespaced=False)
 
 RESOURCE_CLAIM_TEMPLATES = ResourceType("resource.k8s.io", "v1", "ResourceClaimTemplate", "resourceclaimtemplates")
 DEVICE_CLASSES = ResourceType("resource.k8s.io", "v1", "DeviceClass", "deviceclasses", namespaced=False)

@@ -1,9 +1,9 @@
 """Taking the program out of a cluster: what has to happen before its manifests are deleted, in this order.
 
 Programs stop first: one that still runs would stop the jobs whose Workloads are deleted with their definition. Then
-nobody is asked any more about new objects, and nothing holds back what is deleted: finalizers of ours go from queues,
-flavors, checks, topologies, Workloads and pods. Jobs themselves are not touched. Each step looks at what is there, so
-the whole may be repeated, also after a deletion that hangs.
+nobody is asked any more about new objects, nothing holds back what is deleted (finalizers of ours go from queues,
+flavors, checks, topologies, Workloads and pods), and no controller writes again what goes. Jobs themselves are not
+touched. Each step looks at what is there, so the whole may be repeated, also after a deletion that hangs.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from worker_agent.aggregated.registration import API_SERVICES
 from worker_agent.api import names, resource_type
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import (
+    CLUSTER_ROLES,
     CUSTOM_RESOURCE_DEFINITIONS,
     DEPLOYMENTS,
     MUTATING_WEBHOOKS,
@@ -61,6 +62,7 @@ async def remove(client: Client, namespace: str, say: Say) -> None:
     await _stop(client, namespace, say)
     await _ask_nobody(client, namespace, say)
     await _let_go(client, say)
+    await _gather_nothing(client, say)
 
 
 async def _namespace_is_ours(client: Client, namespace: str) -> None:
@@ -141,6 +143,13 @@ async def _let_go(client: Client, say: Say) -> None:
     for resource in GUARDED:
         await _release(client, resource, "", say)
     await _release(client, PODS, f"{names.MANAGED_LABEL}=true", say)
+
+
+async def _gather_nothing(client: Client, say: Say) -> None:
+    """The controller of aggregated roles writes one again whose parts go after it, unless it saw it go before them."""
+    for found in await _all(client, CLUSTER_ROLES, "", OURS):
+        if found.get("aggregationRule"):
+            await _delete(client, CLUSTER_ROLES, found, say)
 
 
 async def _release(client: Client, resource: ResourceType, selector: str, say: Say) -> None:

@@ -9,6 +9,7 @@ from tests.api_servers import served
 from worker_agent.aggregated.registration import API_SERVICES
 from worker_agent.api.resource_type import (
     CLUSTER_QUEUES,
+    CLUSTER_ROLES,
     DEPLOYMENTS,
     NAMESPACES,
     PODS,
@@ -96,6 +97,14 @@ async def test_aggregated_apis_of_ours_go(client):
     )
     await removal.remove(client, NAMESPACE, lambda line: None)
     assert not await is_there(client, API_SERVICES, "v1.g.example")
+
+
+async def test_aggregated_roles_of_ours_go_before_their_parts(client):
+    gathers = {"clusterRoleSelectors": [{"matchLabels": {"rbac.example/part": "true"}}]}
+    for name, labels, rule in (("whole", OURS, gathers), ("others", {}, gathers), ("part", OURS, None)):
+        await create(client, CLUSTER_ROLES, {"name": name, "labels": labels}, aggregationRule=rule, rules=[])
+    await removal.remove(client, NAMESPACE, lambda line: None)
+    assert [await is_there(client, CLUSTER_ROLES, name) for name in ("whole", "others", "part")] == [False, True, True]
 
 
 async def test_our_finalizers_go_and_others_stay(client):
