@@ -26,7 +26,7 @@ LARGEST_BODY = 16 * 1024 * 1024
 """Bytes; an AdmissionReview holds two objects of at most 1.5 MiB each, and room to spare."""
 LARGEST_CONVERSION = 512 * 1024 * 1024
 """Bytes; a ConversionReview holds every object of a list."""
-IN_THE_LOOP = 256 * 1024
+IN_THE_LOOP = 16 * 1024
 """Bytes; larger conversions take a thread, so that admission is answered meanwhile."""
 
 

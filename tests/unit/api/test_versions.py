@@ -5,6 +5,7 @@ import json
 import pytest
 
 from worker_agent.api.names import OTHER_VERSION_ANNOTATION
+from worker_agent.api.versions import kept as kept_operations
 from worker_agent.api.versions.convert import ConversionError, convert
 
 OLD, NEW = "kueue.x-k8s.io/v1beta1", "kueue.x-k8s.io/v1beta2"
@@ -163,3 +164,26 @@ def test_an_object_without_anything_but_its_kind():
 def test_refusals_name_what_is_wrong(document, wanted, said):
     with pytest.raises(ConversionError, match=said):
         convert(document, wanted)
+
+
+def kept(operations):
+    document = queue(NEW, cohortName="all")
+    document["metadata"]["annotations"] = {OTHER_VERSION_ANNOTATION: json.dumps(operations)}
+    return document
+
+
+@pytest.mark.parametrize("amount", [300, 5_000])
+def test_many_operations_of_a_user_are_not_all_tried(amount, monkeypatch):
+    """Half of them fit once others are in place: trying on after each that fits costs the square of their number."""
+    unfit = [{"op": "replace", "path": f"/spec/{n}/x", "value": n} for n in range(amount)]
+    fit = [{"op": "add", "path": "/spec/admissionChecks", "value": []}] * amount
+    tried = []
+    applied = kept_operations._patched
+    monkeypatch.setattr(kept_operations, "_patched", lambda *of: tried.append(of) or applied(*of))
+    assert convert(kept(unfit + fit), OLD)["spec"] == {"cohort": "all"}
+    assert len(tried) <= kept_operations.MOST_TRIES + 1
+
+
+def test_operations_that_we_never_write_are_not_done():
+    grow = [{"op": "copy", "from": "/spec", "path": f"/spec/x{n}"} for n in range(25)]
+    assert convert(kept(grow), OLD) == queue(OLD, cohort="all")

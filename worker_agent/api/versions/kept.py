@@ -16,13 +16,17 @@ from worker_agent.api.versions.old_version import Rewrite
 
 MOST_BYTES: Final = 32_768
 """Longer patches are not kept: all annotations of an object share 256 KiB, and must leave the user room."""
+MOST_TRIES: Final = 64
+"""How often at most operations are tried one by one: users can write the annotation too, and each try is a copy."""
+_WRITTEN: Final = ("add", "remove", "replace")
+"""What is ever kept. A ``copy`` into itself, repeated, would grow without bounds."""
 _UNFIT: Final = (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError, AttributeError)
 
 Operations = list[dict[str, Any]]
 
 
 def taken(document: Document) -> tuple[Document, Operations]:
-    """The object without its annotation, and what that holds; something unreadable holds nothing."""
+    """The object without its annotation, and what that holds: nothing where it is unreadable or longer than we keep."""
     annotations = (document.get("metadata") or {}).get("annotations") or {}
     text = annotations.get(OTHER_VERSION_ANNOTATION)
     if text is None:
@@ -32,7 +36,7 @@ def taken(document: Document) -> tuple[Document, Operations]:
     if others:
         metadata["annotations"] = others
     try:
-        operations = msgspec.json.decode(text, type=Operations)
+        operations = msgspec.json.decode(text, type=Operations) if len(text) <= MOST_BYTES else []
     except msgspec.MsgspecError:
         operations = []
     return {**document, "metadata": metadata}, operations
@@ -44,14 +48,19 @@ def put_back(rewritten: Document, operations: Operations, before: Document, back
     whole = _patched(rewritten, left)
     if whole is not None and back(whole) == before:
         return whole
+    tries = MOST_TRIES
     progress = True
     while progress:
         progress = False
-        for index, one in enumerate(left):
+        unfit: Operations = []
+        for one in left[:tries]:
             candidate = _patched(rewritten, [one])
             if candidate is not None and back(candidate) == before:
-                rewritten, left, progress = candidate, [*left[:index], *left[index + 1 :]], True
-                break
+                rewritten, progress = candidate, True
+            else:
+                unfit.append(one)
+        tries -= len(left[:tries])
+        left = unfit
     return rewritten
 
 
@@ -74,8 +83,9 @@ def _difference(back: Document, before: Document) -> Iterator[dict[str, Any]]:
 
 def _patched(document: Document, operations: Operations) -> Document | None:
     """A patched copy; None where the patch does not fit or would touch more than the fields of a version."""
-    if any(str(one.get("path", "")).split("/")[1:2] not in (["spec"], ["status"]) for one in operations):
-        return None
+    for one in operations:
+        if one.get("op") not in _WRITTEN or str(one.get("path", "")).split("/")[1:2] not in (["spec"], ["status"]):
+            return None
     try:
         patched = jsonpatch.JsonPatch(operations).apply(document)
     except _UNFIT:
