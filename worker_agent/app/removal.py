@@ -71,6 +71,11 @@ async def _namespace_is_ours(client: Client, namespace: str) -> None:
         await client.get(NAMESPACES, namespace)
     except NotFound:
         raise RemovalError(f"there is no namespace {namespace}: name the one of the installation") from None
+    found = {each["metadata"]["namespace"] for each in await _all(client, DEPLOYMENTS, "", OURS)}
+    if found and namespace not in found:
+        raise RemovalError(
+            f"nothing is installed in namespace {namespace}: the programs are in {', '.join(sorted(found))}"
+        )
 
 
 async def _stop(client: Client, namespace: str, say: Say) -> None:

@@ -76,21 +76,30 @@ class AllowList:
     def rule_for(self, request: ApiRequest) -> Rule:
         """The rule that allows ``request``. Raises Refused, which says what would have been allowed."""
         resource = f"{request.resource}/{request.subresource}" if request.subresource else request.resource
-        found = next((r for r in self.rules if (r.group, r.resource) == (request.group, resource)), None)
-        if found is None:
+        found = [r for r in self.rules if (r.group, r.resource) == (request.group, resource)]
+        if not found:
             raise Refused("resource", f"{request.target} is not on the allow-list of this cluster's agent")
-        if request.verb not in found.verbs:
-            allowed = ", ".join(sorted(found.verbs))
+        refusals: list[Refused] = []
+        for rule in found:  # pods may be a kind of jobs and what a job runs in, each with a rule of its own
+            try:
+                return self._allowed_by(rule, request)
+            except Refused as refused:
+                refusals.append(refused)
+        raise refusals[0]
+
+    def _allowed_by(self, rule: Rule, request: ApiRequest) -> Rule:
+        if request.verb not in rule.verbs:
+            allowed = ", ".join(sorted(rule.verbs))
             raise Refused(
                 "verb", f"{request.verb} of {request.target} is not allowed by this cluster's agent: {allowed}"
             )
-        if found.only is not None:
-            _check_named(request, found.only)
-            return found
-        self._check_namespace(request, found)
-        self._check_selector(request, found)
+        if rule.only is not None:
+            _check_named(request, rule.only)
+            return rule
+        self._check_namespace(request, rule)
+        self._check_selector(request, rule)
         _check_page(request)
-        return found
+        return rule
 
     def _check_namespace(self, request: ApiRequest, rule: Rule) -> None:
         namespace = request.namespace if rule.namespaced else ""

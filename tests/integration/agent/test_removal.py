@@ -134,3 +134,11 @@ async def test_repeating_it_writes_nothing(client):
 async def test_a_mistyped_namespace_is_told(client):
     with pytest.raises(RemovalError, match="there is no namespace fedhub-sytem"):
         await removal.remove(client, "fedhub-sytem", lambda line: None)
+
+
+async def test_another_namespace_than_that_of_the_programs_is_told(client):
+    await create(client, NAMESPACES, {"name": "typo"})
+    spec = {"replicas": 1, "selector": {"matchLabels": OURS}, "template": TEMPLATE}
+    await create(client, DEPLOYMENTS, {"name": "fedhub-agent", "labels": OURS}, NAMESPACE, spec=spec)
+    with pytest.raises(RemovalError, match="nothing is installed in namespace typo: the programs are in fedhub-system"):
+        await removal.remove(client, "typo", lambda line: None)

@@ -3,7 +3,7 @@
 import pytest
 
 from worker_agent.api.meta import Key
-from worker_agent.api.resource_type import JOBS, LEASES, WORKLOADS, ResourceType
+from worker_agent.api.resource_type import JOBS, LEASES, PODS, WORKLOADS, ResourceType
 from worker_agent.kube import verbs
 from worker_agent.kube.transport import Request
 from worker_agent.kube.verbs import Selection, Target
@@ -100,3 +100,11 @@ def test_unknown_resources_are_named():
         check(Request("GET", "/api/v1/secrets"))
     with pytest.raises(Refused, match=r"pods/exec is not on the allow-list"):
         check(Request("POST", "/api/v1/namespaces/ns/pods/p/exec"))
+
+
+def test_pods_that_are_jobs_too_are_listed_as_those_that_a_job_runs_in():
+    rules = AllowList("multikueue", allow_list.default_rules([PODS]))
+    of_a_job = verbs.list_page(Target(PODS, "ns"), Selection("batch.kubernetes.io/job-name=train"))
+    assert rules.rule_for(api_request.parse(of_a_job)).ownership is allow_list.Ownership.OF_OURS
+    assert rules.rule_for(api_request.parse(list_of(PODS, OURS))).ownership is allow_list.Ownership.OURS
+    assert refused(list_of(PODS), rules) == "origin"
