@@ -69,6 +69,9 @@ def workload(
     if all_namespaces and names:
         output.fail("a resource cannot be retrieved by name across all namespaces", 2)
 
+    for name in names or ():
+        writing.check_name(name)
+
     async def work(client: "Client", namespace: str) -> None:
         found, missing = await _found(client, "" if all_namespaces else namespace, names or [])
         for error in missing:

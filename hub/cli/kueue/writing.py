@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from hub.cli import output
 from hub.cli.kueue.connection import Connection
 from hub.cli.kueue.printing import DryRun, Printing
 from worker_agent.api.document import Document
@@ -58,6 +59,7 @@ class SpecChange:
 
     def run(self, connection: Connection, printing: Printing, dry_run: DryRun) -> None:
         printing.check()
+        check_name(self.name)
 
         async def work(client: "Client", namespace: str) -> None:
             namespace = namespace if self.resource.namespaced else ""
@@ -65,6 +67,12 @@ class SpecChange:
             printing.one(await set_spec(client, target, self.fields, dry_run), dry_run.told(self.operation).strip())
 
         connection.run(work)
+
+
+def check_name(name: str) -> None:
+    """Ends the command for an empty name: the server would take the request for one about all objects of the kind."""
+    if not name:
+        output.fail("NAME: must not be empty (is a variable of the shell unset?)", 2)
 
 
 async def create(client: "Client", document: Document, resource: ResourceType, dry_run: DryRun) -> Document:

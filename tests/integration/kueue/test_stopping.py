@@ -66,3 +66,11 @@ def test_what_is_not_there_is_told(kueue: Kueue) -> None:
     assert kueue.fails("stop", "clusterqueue", "nowhere") == (
         'error: clusterqueues.kueue.x-k8s.io "nowhere" not found\n'
     )
+
+
+@pytest.mark.parametrize(
+    "command", [("stop", "clusterqueue"), ("stop", "workload"), ("resume", "localqueue"), ("delete", "workload")]
+)
+def test_empty_name_is_told(kueue: Kueue, command: tuple[str, ...]) -> None:
+    assert "NAME: must not be empty" in kueue.fails(*command, "", code=2)
+    assert kueue.writes == []
