@@ -19,7 +19,6 @@ from worker_agent.api.meta import Key
 from worker_agent.api.names import PROVISIONING_CONTROLLER
 from worker_agent.api.provisioning_request_config import ProvisioningRequestConfig
 from worker_agent.api.resource_type import (
-    CLUSTER_CAPACITIES,
     LOCAL_QUEUES,
     PROVISIONING_REQUEST_CONFIGS,
     WORKLOADS,
@@ -28,6 +27,7 @@ from worker_agent.api.resource_type import (
 from worker_agent.api.workload import Workload
 from worker_agent.app import (
     agent_metrics,
+    capacity_reports,
     gated_controllers,
     job_starts,
     job_surroundings,
@@ -41,7 +41,6 @@ from worker_agent.app.webhook_service import WebhookService
 from worker_agent.controllers import in_use_finalizer, intake
 from worker_agent.controllers.ancestors import Ancestors
 from worker_agent.controllers.applier import Applier
-from worker_agent.controllers.capacity_publisher import CapacityPublisher
 from worker_agent.controllers.engine_messages import Lead
 from worker_agent.controllers.engine_thread import EngineTask, EngineThread
 from worker_agent.controllers.engine_work import Pacing
@@ -61,7 +60,7 @@ from worker_agent.kube.budget import RateBudget
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.events import EventRecorder
-from worker_agent.kube.informer import Informer, Keep, document
+from worker_agent.kube.informer import Informer
 from worker_agent.kube.lease import LeaderElection, LeaseTiming
 from worker_agent.kube.transport import Transport
 from worker_agent.metrics import LEADER
@@ -81,8 +80,7 @@ FINISH_SECONDS = 3.0
 FLUSH_SECONDS = 2.0
 """How long a stopping agent tries to write the last events."""
 
-
-NEEDS = need.followed([PROVISIONING_REQUEST_CONFIGS, CLUSTER_CAPACITIES])
+NEEDS = need.followed([PROVISIONING_REQUEST_CONFIGS])
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +186,8 @@ class Agent:
             return []
         made = [intake.informer(self.client, resource) for resource in intake.DEVICES]
         for source in made:
-            self.known.follow(source.resource, source)
+            self.follow_once_served(source)
             intake.feed(source, self.engine.post)
-            self.add_always(partial(self._once_served, source))
         return made
 
     def follow_once_served(self, source: Informer[Any]) -> None:
@@ -219,7 +216,8 @@ class Agent:
         self.add(priorities.run)
         applier = self.applier(PROVISIONING_CONTROLLER)
         self.add(provisioning.work(self.client, self.known, applier, configuration.provisioning, self.clock))
-        self.add(partial(self._publish_capacity, self.applier("fedhub-agent")))
+        reporter, frameworks = self.applier("fedhub-agent"), list(configuration.kinds)
+        self.add(capacity_reports.work(self.client, self.known, self.engine, reporter, frameworks, self.clock))
         self.add(self.plan_writer.run)
         self.add(self.workloads.run)
         queue_applier = self.applier("kueue")
@@ -237,7 +235,6 @@ class Agent:
         for guard in in_use_finalizer.guards(self.known, queue_applier):
             self.add(guard.start(self.clock).run)
         settings = configuration.settings
-        kinds = configuration.kinds
         self.followed_kinds: dict[GVK, ResourceType] = {}
         self.ancestors = Ancestors(self.client, self.known, configuration.jobs, self.followed_kinds)
         self.fence = Fence(self.client, self.known, settings.namespace, self.applier("fedhub-agent"), self.clock)
@@ -254,7 +251,7 @@ class Agent:
             agent_metrics.creation_latency(self.metrics, configuration),
         )
         self.kinds = KindWork(self.client, world, self.followed_kinds, settings.controller.group_kind_concurrency)
-        for kind in kinds.values():
+        for kind in configuration.kinds.values():
             follow, work = self.kinds.of(kind, self.applier(f"{kind.framework}-kueue-controller"))
             self.add_always(follow)
             self.add(work)
@@ -265,7 +262,7 @@ class Agent:
             surroundings = job_surroundings.reader(self.known, self.ancestors, configuration.jobs)
             validation = ValidationPolicy.from_gates(configuration.gates)
             starts = job_starts.starter(self.known, self.fence, configuration.jobs)
-            table = hooks.table(validation, kinds.values(), surroundings, starts)
+            table = hooks.table(validation, configuration.kinds.values(), surroundings, starts)
             self.webhooks = WebhookService(
                 configuration, self.client, self.clock, table, self.surroundings.certificate_lifetimes
             )
@@ -277,17 +274,6 @@ class Agent:
     def look_at_job(self, workload: Workload) -> None:
         """What ``elsewhere`` says of this Workload may have changed."""
         self.kinds.look_at(workload)
-
-    async def _publish_capacity(self, applier: Applier) -> None:
-        await kinds_served.until_served(self.client, CLUSTER_CAPACITIES, self.clock)
-        source = Informer(self.client, CLUSTER_CAPACITIES, document, keep=Keep.DECODED)
-        self.known.follow(CLUSTER_CAPACITIES, source)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(source.run(), name="informer clustercapacities")
-            await source.synced.wait()
-            frameworks = list(self.configuration.kinds)
-            publisher = CapacityPublisher(self.known, self.engine, applier, self.clock, frameworks)
-            await publisher.run()
 
     def _plan_made(self, plan: Plan, seconds: float) -> None:
         agent_metrics.count_plan(self.metrics, plan, seconds)
