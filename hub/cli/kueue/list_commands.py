@@ -9,7 +9,7 @@ from hub.cli import flag_groups, output
 from hub.cli.kueue import completion, list_pods, list_workloads
 from hub.cli.kueue.connection import Connection
 from hub.cli.kueue.printing import Printing, Table
-from hub.cli.kueue.selection import AllNamespaces, Selection, none_found
+from hub.cli.kueue.selection import AllNamespaces, Selection, told_without_table
 from worker_agent.api.document import Document
 
 if TYPE_CHECKING:
@@ -54,25 +54,22 @@ def cluster_queues(
             for each in await selection.read(client, CLUSTER_QUEUES)
             if wanted is None or _is_active(each) == wanted
         ]
-        if not found:
-            none_found("")
-        elif printing.specified:
-            printing.many("ClusterQueue", CLUSTER_QUEUES.api_version, found)
-        else:
-            now = _now()
-            rows = [
-                [
-                    each["metadata"]["name"],
-                    (each.get("spec") or {}).get("cohortName") or "",
-                    str((each.get("status") or {}).get("pendingWorkloads") or 0),
-                    str((each.get("status") or {}).get("admittedWorkloads") or 0),
-                    str(_is_active(each)).lower(),
-                    ages.since(each["metadata"].get("creationTimestamp"), now),
-                ]
-                for each in found
+        if told_without_table(printing, CLUSTER_QUEUES, found, ""):
+            return
+        now = _now()
+        rows = [
+            [
+                each["metadata"]["name"],
+                (each.get("spec") or {}).get("cohortName") or "",
+                str((each.get("status") or {}).get("pendingWorkloads") or 0),
+                str((each.get("status") or {}).get("admittedWorkloads") or 0),
+                str(_is_active(each)).lower(),
+                ages.since(each["metadata"].get("creationTimestamp"), now),
             ]
-            columns = ("name", "cohort", "pending workloads", "admitted workloads", "active", "age")
-            Table(columns, rows).show(headings=not selection.no_headers)
+            for each in found
+        ]
+        columns = ("name", "cohort", "pending workloads", "admitted workloads", "active", "age")
+        Table(columns, rows).show(headings=not selection.no_headers)
 
     connection.run(work)
 
@@ -112,25 +109,22 @@ def local_queues(
     async def work(client: "Client", namespace: str) -> None:
         read = await selection.read(client, LOCAL_QUEUES, "" if all_namespaces else namespace)
         found = [each for each in read if clusterqueue in ("", _cluster_queue(each))]
-        if not found:
-            none_found("" if all_namespaces else namespace)
-        elif printing.specified:
-            printing.many("LocalQueue", LOCAL_QUEUES.api_version, found)
-        else:
-            now = _now()
-            rows = [
-                [
-                    each["metadata"]["name"],
-                    _cluster_queue(each),
-                    str((each.get("status") or {}).get("pendingWorkloads") or 0),
-                    str((each.get("status") or {}).get("admittedWorkloads") or 0),
-                    ages.since(each["metadata"].get("creationTimestamp"), now),
-                ]
-                for each in found
+        if told_without_table(printing, LOCAL_QUEUES, found, "" if all_namespaces else namespace):
+            return
+        now = _now()
+        rows = [
+            [
+                each["metadata"]["name"],
+                _cluster_queue(each),
+                str((each.get("status") or {}).get("pendingWorkloads") or 0),
+                str((each.get("status") or {}).get("admittedWorkloads") or 0),
+                ages.since(each["metadata"].get("creationTimestamp"), now),
             ]
-            columns = ("name", "clusterqueue", "pending workloads", "admitted workloads", "age")
-            namespaces = [each["metadata"]["namespace"] for each in found] if all_namespaces else None
-            Table(columns, rows, namespaces).show(headings=not selection.no_headers)
+            for each in found
+        ]
+        columns = ("name", "clusterqueue", "pending workloads", "admitted workloads", "age")
+        namespaces = [each["metadata"]["namespace"] for each in found] if all_namespaces else None
+        Table(columns, rows, namespaces).show(headings=not selection.no_headers)
 
     connection.run(work)
 
@@ -150,21 +144,18 @@ def resource_flavors(connection: Connection, printing: Printing, selection: Sele
 
     async def work(client: "Client", _: str) -> None:
         found = await selection.read(client, RESOURCE_FLAVORS)
-        if not found:
-            none_found("")
-        elif printing.specified:
-            printing.many("ResourceFlavor", RESOURCE_FLAVORS.api_version, found)
-        else:
-            now = _now()
-            rows = [
-                [
-                    each["metadata"]["name"],
-                    ", ".join(sorted(f"{key}={value}" for key, value in _node_labels(each).items())),
-                    ages.since(each["metadata"].get("creationTimestamp"), now),
-                ]
-                for each in found
+        if told_without_table(printing, RESOURCE_FLAVORS, found, ""):
+            return
+        now = _now()
+        rows = [
+            [
+                each["metadata"]["name"],
+                ", ".join(sorted(f"{key}={value}" for key, value in _node_labels(each).items())),
+                ages.since(each["metadata"].get("creationTimestamp"), now),
             ]
-            Table(("name", "node labels", "age"), rows).show(headings=not selection.no_headers)
+            for each in found
+        ]
+        Table(("name", "node labels", "age"), rows).show(headings=not selection.no_headers)
 
     connection.run(work)
 

@@ -14,7 +14,7 @@ from hub.cli import flag_groups
 from hub.cli.kueue import completion
 from hub.cli.kueue.connection import Connection
 from hub.cli.kueue.printing import Printing, Table
-from hub.cli.kueue.selection import AllNamespaces, Selection, none_found
+from hub.cli.kueue.selection import AllNamespaces, Selection, told_without_table
 from worker_agent.api.document import Document
 
 if TYPE_CHECKING:
@@ -127,14 +127,11 @@ def workloads(  # noqa: PLR0913, PLR0917 - the command's own options
         else:
             read = await selection.read(client, WORKLOADS, where)
         found = [workload for workload in read if kept(workload)]
-        if not found:
-            none_found(where)
-        elif printing.specified:
-            printing.many("Workload", WORKLOADS.api_version, found)
-        else:
-            rows = await _rows(client, found)
-            namespaces = [each["metadata"]["namespace"] for each in found] if all_namespaces else None
-            Table(_COLUMNS, rows, namespaces).show(headings=not selection.no_headers)
+        if told_without_table(printing, WORKLOADS, found, where):
+            return
+        rows = await _rows(client, found)
+        namespaces = [each["metadata"]["namespace"] for each in found] if all_namespaces else None
+        Table(_COLUMNS, rows, namespaces).show(headings=not selection.no_headers)
 
     connection.run(work)
 

@@ -12,6 +12,7 @@ from hub.cli.flag_groups import FlagGroup
 from worker_agent.api.document import Document
 
 if TYPE_CHECKING:
+    from hub.cli.kueue.printing import Printing
     from worker_agent.api.resource_type import ResourceType
     from worker_agent.kube.client import Client
 
@@ -80,3 +81,12 @@ class Selection(FlagGroup):
 def none_found(namespace: str) -> None:
     """What is said in place of an empty table; empty: in no namespace."""
     output.say(f"No resources found in {namespace} namespace." if namespace else "No resources found")
+
+
+def told_without_table(printing: "Printing", resource: "ResourceType", found: "list[Document]", namespace: str) -> bool:
+    """Whether all is said: nothing was found, or the objects were printed in the form that was asked for."""
+    if not found:
+        none_found(namespace)
+    elif printing.specified:
+        printing.many(resource.kind, resource.api_version, found)
+    return not found or printing.specified
