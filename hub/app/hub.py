@@ -132,6 +132,7 @@ class Hub:
             tuple(kinds),
             watch_silence=configuration.watch_silence,
             request_timeout=configuration.request_timeout,
+            requests=agent.runtime.requests,
             hub=self._identity(),
         )
         connector = WorkerConnector(

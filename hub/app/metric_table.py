@@ -8,6 +8,7 @@ from prometheus_client.registry import Collector
 
 from hub.metrics import HubMetrics
 from worker_agent.app.agent_metrics import build
+from worker_agent.app.runtime_metrics import RuntimeCollector, Sources
 from worker_agent.app.view_metrics import Shown, ViewCollector
 from worker_agent.engine.view import EMPTY
 from worker_agent.metrics import AgentMetrics
@@ -15,6 +16,7 @@ from worker_agent.metrics import AgentMetrics
 HUB, BOTH, AGENT = "hub", "both", "agent"
 KUEUES: Final = ("kueue_", "multikueue_")
 """Prefixes of the names that are Kueue's."""
+OURS: Final = "fedhub_"
 
 
 class Row(NamedTuple):
@@ -29,7 +31,11 @@ class Row(NamedTuple):
 
     @property
     def is_ours(self) -> bool:
-        return not self.name.startswith(KUEUES)
+        return self.name.startswith(OURS)
+
+    @property
+    def is_kueues(self) -> bool:
+        return self.name.startswith(KUEUES)
 
 
 class _Registry(CollectorRegistry):
@@ -48,6 +54,7 @@ def rows() -> list[Row]:
     """By name; what an agent tells of its tunnel a hub does not."""
     agent = _Registry()
     AgentMetrics(agent).built(build())
+    agent.register(RuntimeCollector(Sources()))
     agent.register(ViewCollector(lambda: EMPTY, lambda: "", Shown(resources=True), _NoTallies()))  # type: ignore[arg-type]
     hub = _Registry()
     HubMetrics(hub)
@@ -74,7 +81,14 @@ def page() -> str:
             "",
             "Labels `custom_<name>` of `metrics.customLabels` come in addition.",
             "",
-            *_table(row for row in found if not row.is_ours),
+            *_table(row for row in found if row.is_kueues),
+            "",
+            "## Of the programs themselves",
+            "",
+            "Under the names of controller-runtime and client-go. Of the process and its interpreter there are",
+            "`process_*` and `python_*` in addition.",
+            "",
+            *_table(row for row in found if not row.is_ours and not row.is_kueues),
             "",
         ]
     )
@@ -91,9 +105,11 @@ class _NoTallies:
 
 def _rows(registry: _Registry, program: str) -> Iterator[Row]:
     for collector in registry.known:
-        if isinstance(collector, ViewCollector):
-            for family in collector.collect():
-                yield Row(family.name, family.type, tuple(family._labelnames), family.documentation, program)
+        if isinstance(collector, ViewCollector | RuntimeCollector):
+            families: Iterable[Any] = collector.collect()
+            for family in families:
+                name = f"{family.name}_total" if family.type == "counter" else family.name
+                yield Row(name, family.type, tuple(family._labelnames), family.documentation, program)
             continue
         suffix = "_total" if collector._type == "counter" else ""
         bounds = (

@@ -39,6 +39,7 @@ class ExecTransport:
         connect: Connect = kubernetes_transport.connect,
     ) -> None:
         self._config = config
+        self.host = kubernetes_transport.host_of(config)
         self._plugin = plugin
         self._clock = clock or SystemClock()
         self._run = run

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
@@ -33,7 +33,8 @@ from worker_agent.kube.errors import ApiError, Forbidden, NotFound, ServerSilent
 from worker_agent.kube.events import EventRecorder
 from worker_agent.kube.informer import Event
 from worker_agent.kube.kubeconfig import ClusterConfig, KubeconfigError
-from worker_agent.kube.transport import Transport
+from worker_agent.kube.request_statistics import RequestStatistics
+from worker_agent.kube.transport import Transport, host_of
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +55,8 @@ class ConnectionSettings:
     request_timeout: float = 10.0
     rate: float = 300.0
     burst: int = 500
+    requests: RequestStatistics = field(default_factory=RequestStatistics)
+    """Told of every request to a worker."""
     hub: HubIdentity | None = None
     """Who takes a lease on the worker; None sends without a fence."""
 
@@ -281,6 +284,7 @@ class WorkerConnector:
         settings = self._settings
         budget = RateBudget(self._clock, settings.rate, settings.burst)
         client = Client(transport, self._clock, budget=budget, timeout=settings.request_timeout)
+        client.statistics = settings.requests.of(host_of(transport))
         connection = WorkerConnection(cluster, client, settings, lost)
         connection.unknown_changed = self._unknown_changed
         for subscriber in self._subscribers:

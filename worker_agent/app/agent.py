@@ -15,11 +15,9 @@ from typing import Any
 from worker_agent.api import need
 from worker_agent.api.document import Document
 from worker_agent.api.frameworks import GVK
-from worker_agent.api.meta import Key
 from worker_agent.api.names import PROVISIONING_CONTROLLER
 from worker_agent.api.provisioning_request_config import ProvisioningRequestConfig
 from worker_agent.api.resource_type import (
-    LOCAL_QUEUES,
     PROVISIONING_REQUEST_CONFIGS,
     WORKLOADS,
     ResourceType,
@@ -37,6 +35,7 @@ from worker_agent.app import (
 )
 from worker_agent.app.configuration import POD, Configuration
 from worker_agent.app.kind_work import KindWork
+from worker_agent.app.runtime_metrics import Sources
 from worker_agent.app.webhook_service import WebhookService
 from worker_agent.controllers import in_use_finalizer, intake
 from worker_agent.controllers.ancestors import Ancestors
@@ -59,10 +58,11 @@ from worker_agent.engine.state import ClusterState
 from worker_agent.kube.budget import RateBudget
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
+from worker_agent.kube.controller import ROSTER
 from worker_agent.kube.events import EventRecorder
 from worker_agent.kube.informer import Informer
 from worker_agent.kube.lease import LeaderElection, LeaseTiming
-from worker_agent.kube.transport import Transport
+from worker_agent.kube.transport import Transport, host_of
 from worker_agent.metrics import LEADER
 from worker_agent.validation import ValidationPolicy
 from worker_agent.webhooks import hooks
@@ -116,7 +116,9 @@ class Agent:
         self.clock = surroundings.clock
         connection = settings.client_connection
         budget = RateBudget(self.clock, connection.qps or -1.0, max(1, connection.burst))
+        self.runtime = Sources()
         self.client = Client(surroundings.transport, self.clock, budget=budget, user_agent=surroundings.user_agent)
+        self.client.statistics = self.runtime.requests.of(host_of(surroundings.transport))
         self.known = KnownObjects()
         self.metrics = agent_metrics.make(configuration, self.known)
         self.ready = asyncio.Event()
@@ -148,6 +150,7 @@ class Agent:
         self.informer(WORKLOADS).add_index(OWNER_INDEX, owner_values)
         agent_metrics.observe(self.metrics, configuration, self.known, self.engine)
         self._wire()
+        agent_metrics.tell_runtime(self.metrics, self.runtime, configuration, self.webhooks)
 
     def informer(self, resource: ResourceType) -> Informer[Any]:
         return self.known.informer(resource)
@@ -276,20 +279,12 @@ class Agent:
         self.kinds.look_at(workload)
 
     def _plan_made(self, plan: Plan, seconds: float) -> None:
-        agent_metrics.count_plan(self.metrics, plan, seconds)
-        for step in plan.preemptions:
-            preemptor = self.known.informer(WORKLOADS).get(step.preemptor)
-            self.metrics.preempted(self._cluster_queue_of(preemptor), step.reason)
+        agent_metrics.count_plan(self.metrics, self.known, plan, seconds)
         self.plan_writer.take(plan)
-
-    def _cluster_queue_of(self, workload: Workload | None) -> str:
-        if workload is None:
-            return ""
-        queue = self.known.informer(LOCAL_QUEUES).get(Key(workload.metadata.namespace, workload.spec.queue_name))
-        return "" if queue is None else str(queue.spec.cluster_queue)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until ``stop`` is set, then stop in good order. Raises what ended any part, as an exception group."""
+        ROSTER.set(self.runtime.controllers)
         async with asyncio.TaskGroup() as group:
             always = [group.create_task(_forever(work)) for work in self._always]
             leading = group.create_task(self._start(), name="agent")

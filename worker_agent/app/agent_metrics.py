@@ -10,7 +10,9 @@ from worker_agent.api.meta import Key, Object
 from worker_agent.api.resource_type import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, WORKLOADS, ResourceType
 from worker_agent.api.selectors import Query, compile_selector
 from worker_agent.app.configuration import Configuration
+from worker_agent.app.runtime_metrics import RuntimeCollector, Sources
 from worker_agent.app.view_metrics import Shown, ViewCollector
+from worker_agent.app.webhook_service import WebhookService
 from worker_agent.controllers.engine_thread import Engine
 from worker_agent.controllers.known_objects import KnownObjects
 from worker_agent.controllers.workload_metrics import WorkloadMetrics
@@ -18,7 +20,7 @@ from worker_agent.controllers.workload_tallies import WorkloadTallies
 from worker_agent.engine.plan import Plan
 from worker_agent.kube.informer import Event
 from worker_agent.metric_labels import CustomLabels, Source, read_custom_labels
-from worker_agent.metrics import FOLLOWER, STANDALONE, AgentMetrics
+from worker_agent.metrics import FOLLOWER, LEADER, STANDALONE, AgentMetrics
 
 _KINDS: dict[Source, ResourceType] = {
     Source.CLUSTER_QUEUE: CLUSTER_QUEUES,
@@ -66,6 +68,18 @@ def observe(metrics: AgentMetrics, configuration: Configuration, known: KnownObj
     _forget_with(known, metrics)
 
 
+def tell_runtime(
+    metrics: AgentMetrics, runtime: Sources, configuration: Configuration, webhooks: WebhookService | None
+) -> None:
+    """How the program itself works; its controllers join ``runtime`` when they begin to run."""
+    election = configuration.settings.leader_election
+    if election.leader_elect:
+        runtime.lease = election.resource_name
+        runtime.leads = lambda: metrics.role == LEADER
+    runtime.webhooks = webhooks.tally if webhooks is not None else None
+    metrics.registry.register(RuntimeCollector(runtime))
+
+
 def _forget_with(known: KnownObjects, metrics: AgentMetrics) -> None:
     """Series of an object that is gone go with it."""
 
@@ -86,11 +100,21 @@ def _forget_with(known: KnownObjects, metrics: AgentMetrics) -> None:
     known.informer(COHORTS).add_handler(cohort)
 
 
-def count_plan(metrics: AgentMetrics, plan: Plan, seconds: float) -> None:
+def count_plan(metrics: AgentMetrics, known: KnownObjects, plan: Plan, seconds: float) -> None:
     """One cycle, without what only the objects of its victims tell."""
     metrics.cycle(bool(plan.admissions), seconds)
     metrics.preemption_skips(plan.preemption_skips)
     metrics.recomputed(plan.recomputations)
+    for step in plan.preemptions:
+        metrics.preempted(_cluster_queue_of(known, step.preemptor), step.reason)
+
+
+def _cluster_queue_of(known: KnownObjects, workload: Key) -> str:
+    found = known.informer(WORKLOADS).get(workload)
+    if found is None:
+        return ""
+    queue = known.informer(LOCAL_QUEUES).get(Key(workload.namespace, found.spec.queue_name))
+    return "" if queue is None else str(queue.spec.cluster_queue)
 
 
 def creation_latency(metrics: AgentMetrics, configuration: Configuration) -> Callable[[str, float], None]:

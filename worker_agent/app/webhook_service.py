@@ -31,6 +31,7 @@ from worker_agent.webhooks.certificate_store import CertificateStore
 from worker_agent.webhooks.certificates import LIFETIMES, Bundle, Lifetimes
 from worker_agent.webhooks.configurations import Configurations, Endpoint
 from worker_agent.webhooks.hooks import HookTable
+from worker_agent.webhooks.request_tally import RequestTally
 from worker_agent.webhooks.server import WebhookServer
 
 log = logging.getLogger(__name__)
@@ -115,6 +116,10 @@ class WebhookService:
     @property
     def port(self) -> int:
         return self._server.port
+
+    @property
+    def tally(self) -> RequestTally:
+        return self._server.tally
 
     def _hosts(self) -> list[str]:
         host = urlsplit(self._settings.webhook.url).hostname

@@ -9,6 +9,7 @@ from worker_agent.api.resource_type import ResourceType
 from worker_agent.kube import errors, retry, verbs
 from worker_agent.kube.budget import RateBudget
 from worker_agent.kube.clock import Clock
+from worker_agent.kube.request_statistics import HostStatistics
 from worker_agent.kube.transport import Request, Response, Transport
 from worker_agent.kube.verbs import ListPage, PatchType, Selection, Target
 from worker_agent.kube.write_gate import WriteGate
@@ -29,7 +30,7 @@ class Client:
     Every method raises an ``errors.ApiError`` where the server refuses and a ``ConnectionError`` where it cannot be
     reached, after the repeats that ``retry_policy`` allows. ``timeout`` bounds one attempt, in seconds.
     ``writes`` counts write requests sent, by (verb, plural, subresource); repeats count again, as in an audit log. They
-    pass ``gate``, by which a program lets them end before it does.
+    pass ``gate``, by which a program lets them end before it does. ``statistics`` hears of every request.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class Client:
         self.clock = clock
         self.writes: Counter[tuple[str, str, str]] = Counter()
         self.gate = WriteGate()
+        self.statistics = HostStatistics()
         self._budget = budget
         self._headers = {"user-agent": user_agent, "accept": "application/json"}
         self._retry_policy = retry_policy or retry.RetryPolicy()
@@ -219,24 +221,33 @@ class Client:
             return await self._answered(request)
 
     async def _answered(self, request: Request) -> bytes:
+        status, began = 0, self.clock.monotonic()
         try:
             async with asyncio.timeout(self._timeout):
                 response = await self.transport.request(request)
                 body = await response.read()
+                status = response.status
         except TimeoutError as error:
             raise errors.ServerSilent(
                 f"{request.method} {request.path}: no answer within {self._timeout:g} s"
             ) from error
+        finally:
+            self.statistics.asked(request.method, status)
+            self.statistics.took(request.method, self.clock.monotonic() - began)
         self._settle(response, body)
         return body
 
     async def _open(self, request: Request) -> Response:
+        status = 0
         try:
             async with asyncio.timeout(self._timeout):
                 response = await self.transport.request(request)
                 body = await response.read() if response.status >= 300 else b""
+                status = response.status
         except TimeoutError as error:
             raise errors.ServerSilent(f"watch of {request.path}: not opened within {self._timeout:g} s") from error
+        finally:
+            self.statistics.asked(request.method, status)
         self._settle(response, body)
         return response
 

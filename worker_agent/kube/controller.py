@@ -2,10 +2,14 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Hashable
-from typing import Generic, TypeVar
+from contextvars import ContextVar
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
 
 from worker_agent.kube.clock import Clock
+from worker_agent.kube.distribution import Distribution
 from worker_agent.kube.errors import ApiError, Conflict, ReconcileError, ServerError
 from worker_agent.kube.workqueue import QueueClosed, WorkQueue
 
@@ -18,6 +22,27 @@ LONGEST_UNREACHABLE = 3.0
 
 LONGEST_TROUBLED = 30.0
 """The same where the server has trouble of its own, such as a webhook that does not answer."""
+
+SECONDS = (
+    *(0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+    *(1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0),
+    *(40.0, 50.0, 60.0),
+)
+"""Bounds of the times that a reconcile takes, those of controller-runtime."""
+
+
+class Result(StrEnum):
+    """How a reconcile ended, in controller-runtime's words."""
+
+    SUCCESS = "success"
+    REQUEUE_AFTER = "requeue_after"
+    REQUEUE = "requeue"
+    """Somebody else wrote first: looked at again at once, and no error."""
+    ERROR = "error"
+
+
+ROSTER: ContextVar[list["Controller[Any]"] | None] = ContextVar("controllers", default=None)
+"""The controllers of the program that a task belongs to: each joins it when it begins to run."""
 
 
 class Controller(Generic[K]):
@@ -34,72 +59,90 @@ class Controller(Generic[K]):
         if workers < 1:
             raise ValueError(f"controller {name}: workers must be at least 1, not {workers}")
         self.name = name
-        self.reconciles = 0
-        self.failures = 0
+        self.results: Counter[Result] = Counter()
+        self.seconds = Distribution(SECONDS)
+        self.active = 0
+        """Reconciles under way."""
+        self.panics = 0
+        """Reconciles that ended with a fault of ours."""
+        self.workers = workers
+        self.queue: WorkQueue[K] = WorkQueue(clock)
         self._reconcile = reconcile
-        self._workers = workers
-        self._queue: WorkQueue[K] = WorkQueue(clock)
+        self._clock = clock
 
     @property
     def idle(self) -> bool:
         """Nothing due and nothing in work."""
-        return self._queue.idle
+        return self.queue.idle
 
     def enqueue(self, key: K, after: float = 0.0) -> None:
         """Looks at ``key`` now, or ``after`` seconds from now. Must be called in the event loop."""
-        self._queue.add_after(key, after)
+        self.queue.add_after(key, after)
 
     async def run(self) -> None:
         """Works until cancelled; a reconcile under way is cancelled too. Run it once."""
+        roster = ROSTER.get()
+        if roster is not None:
+            roster.append(self)
         try:
             async with asyncio.TaskGroup() as group:
-                for number in range(self._workers):
+                for number in range(self.workers):
                     group.create_task(self._work(), name=f"{self.name} {number}")
         finally:
-            self._queue.close()
+            self.queue.close()
 
     async def _work(self) -> None:
         while True:
             try:
-                key = await self._queue.get()
+                key = await self.queue.get()
             except QueueClosed:
                 return
             try:
                 await self._process(key)
             finally:
-                self._queue.done(key)
+                self.queue.done(key)
 
     async def _process(self, key: K) -> None:
-        self.reconciles += 1
+        began = self._clock.monotonic()
+        self.active += 1
+        try:
+            result = await self._attempt(key)
+        finally:
+            self.active -= 1
+        self.results[result] += 1
+        self.seconds.observe(self._clock.monotonic() - began)
+
+    async def _attempt(self, key: K) -> Result:
         try:
             after = await self._reconcile(key)
         except Conflict as error:
             log.debug("%s %s: %s; looking again", self.name, key, error)
-            self._queue.add_rate_limited(key)
+            self.queue.add_rate_limited(key)
+            return Result.REQUEUE
         except (ConnectionError, asyncio.CancelledError) as error:
             if isinstance(error, asyncio.CancelledError) and _is_cancelled():
                 raise
             # Cancelled without our own worker being so: a connection was closed under a request.
-            self.failures += 1
             log.warning("%s %s: %s; trying again", self.name, key, str(error) or type(error).__name__)
-            self._queue.add_rate_limited(key, LONGEST_UNREACHABLE)
+            self.queue.add_rate_limited(key, LONGEST_UNREACHABLE)
         except ServerError as error:
-            self.failures += 1
             log.warning("%s %s: %s; trying again", self.name, key, error)
-            self._queue.add_rate_limited(key, LONGEST_TROUBLED)
+            self.queue.add_rate_limited(key, LONGEST_TROUBLED)
         except (ApiError, ReconcileError) as error:
             # A refusal that the world may outgrow: what is missing or in the way, not a fault of ours.
-            self.failures += 1
             log.warning("%s %s: %s; trying again", self.name, key, error)
-            self._queue.add_rate_limited(key)
+            self.queue.add_rate_limited(key)
         except Exception:
-            self.failures += 1
-            log.exception("%s %s failed %d times in a row", self.name, key, self._queue.failures(key) + 1)
-            self._queue.add_rate_limited(key)
+            self.panics += 1
+            log.exception("%s %s failed %d times in a row", self.name, key, self.queue.failures(key) + 1)
+            self.queue.add_rate_limited(key)
         else:
-            self._queue.forget(key)
-            if after is not None:
-                self._queue.add_after(key, after)
+            self.queue.forget(key)
+            if after is None:
+                return Result.SUCCESS
+            self.queue.add_after(key, after)
+            return Result.REQUEUE_AFTER
+        return Result.ERROR
 
 
 def _is_cancelled() -> bool:

@@ -34,6 +34,12 @@ def connect(config: ClusterConfig, clock: Clock | None = None) -> Transport:
     return _KubernetesTransport(config, clock or SystemClock())
 
 
+def host_of(config: ClusterConfig) -> str:
+    """``host:port`` of the API server."""
+    server = URL(config.server)
+    return f"{server.host}:{server.port}"
+
+
 class _Answer(aiohttp.ClientResponse):
     """An answer whose connection is cut when it is given up: half read, or while its request was cancelled.
 
@@ -68,6 +74,7 @@ class _Body:
 class _KubernetesTransport:
     def __init__(self, config: ClusterConfig, clock: Clock) -> None:
         self._base = URL(config.server)
+        self.host = host_of(config)
         self._shown = str(self._base.with_user(None)) if self._base.user else config.server
         self._config = config
         self._clock = clock

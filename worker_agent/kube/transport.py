@@ -45,3 +45,8 @@ class Transport(Protocol):
     async def request(self, request: Request) -> Response: ...
 
     async def close(self) -> None: ...
+
+
+def host_of(transport: Transport) -> str:
+    """``host:port`` that a transport leads to, or the agent that carries its requests; empty within one process."""
+    return getattr(transport, "host", "")

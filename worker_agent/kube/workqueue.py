@@ -12,6 +12,7 @@ from itertools import count
 from typing import Generic, TypeVar
 
 from worker_agent.kube.clock import Clock
+from worker_agent.kube.distribution import Distribution
 
 K = TypeVar("K", bound=Hashable)
 
@@ -19,6 +20,8 @@ FIRST_BACKOFF = 0.005
 LONGEST_BACKOFF = 1000.0
 """Seconds; the values of client-go's item rate limiter."""
 
+SECONDS = tuple(10.0**exponent for exponent in range(-8, 4))
+"""Bounds of the times that keys wait and are worked on, those of client-go: 10 ns to 1000 s."""
 
 CLOCK_GRAIN = 1e-6
 """Seconds. Shorter sleeps may not move a clock at all; a key due that soon is due."""
@@ -29,13 +32,19 @@ class QueueClosed(Exception):
 
 
 class WorkQueue(Generic[K]):
-    """Add keys, ``get`` one, work, then ``done``. FIFO among the due ones."""
+    """Add keys, ``get`` one, work, then ``done``. FIFO among the due ones.
+
+    ``adds`` counts keys that became due, ``retries`` those that were to come back after a failure; ``waited`` and
+    ``worked`` hold how long keys were due before they were taken, and then in work.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._queue: deque[K] = deque()
-        self._dirty: set[K] = set()
-        self._processing: set[K] = set()
+        self._dirty: dict[K, float] = {}
+        """Keys to look at, and since when."""
+        self._processing: dict[K, float] = {}
+        """Keys in work, and since when."""
         self._failures: dict[K, int] = {}
         self._due_at: dict[K, float] = {}
         self._later: list[tuple[float, int, K]] = []
@@ -43,6 +52,10 @@ class WorkQueue(Generic[K]):
         self._timer: asyncio.Task[None] | None = None
         self._getters: deque[asyncio.Future[None]] = deque()
         self._closed = False
+        self.adds = 0
+        self.retries = 0
+        self.waited = Distribution(SECONDS)
+        self.worked = Distribution(SECONDS)
 
     def __len__(self) -> int:
         """Keys that are due and not yet taken."""
@@ -60,7 +73,8 @@ class WorkQueue(Generic[K]):
         self._due_at.pop(key, None)
         if key in self._dirty:
             return
-        self._dirty.add(key)
+        self._dirty[key] = self._clock.monotonic()
+        self.adds += 1
         if key not in self._processing:
             self._queue.append(key)
             self._wake()
@@ -87,6 +101,7 @@ class WorkQueue(Generic[K]):
         """Makes the key due after a delay that doubles with each call since ``forget``: 5 ms ... ``longest``."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
+        self.retries += 1
         delay: float = min(FIRST_BACKOFF * 2 ** min(failures, 30), longest)
         self.add_after(key, delay)
 
@@ -111,16 +126,24 @@ class WorkQueue(Generic[K]):
                     self._wake()  # pass the wake-up on to somebody who still wants it
                 raise
         key = self._queue.popleft()
-        self._dirty.discard(key)
-        self._processing.add(key)
+        now = self._clock.monotonic()
+        self.waited.observe(now - self._dirty.pop(key, now))
+        self._processing[key] = now
         return key
 
     def done(self, key: K) -> None:
         """The worker is finished with the key; if it was added meanwhile it is due again."""
-        self._processing.discard(key)
+        since = self._processing.pop(key, None)
+        if since is not None:
+            self.worked.observe(self._clock.monotonic() - since)
         if key in self._dirty:
             self._queue.append(key)
             self._wake()
+
+    def unfinished_seconds(self) -> list[float]:
+        """For each key in work, how long it has been so."""
+        now = self._clock.monotonic()
+        return [now - since for since in self._processing.values()]
 
     def close(self) -> None:
         """No key is taken in any more; workers get what is due, then QueueClosed."""

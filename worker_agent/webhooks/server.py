@@ -9,6 +9,7 @@ import logging
 import ssl
 import traceback
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from aiohttp import web
@@ -18,6 +19,7 @@ from worker_agent.kube import http_server
 from worker_agent.kube.errors import ApiError
 from worker_agent.webhooks import certificate_store, conversion, review
 from worker_agent.webhooks.certificates import Bundle
+from worker_agent.webhooks.request_tally import RequestTally
 from worker_agent.webhooks.review import LONGEST_QUOTE, Hook, Review, ReviewError, Verdict
 
 log = logging.getLogger(__name__)
@@ -48,6 +50,7 @@ class WebhookServer:
         self._context.sni_callback = self._show
         self._runner: web.AppRunner | None = None
         self._admits = False
+        self.tally = RequestTally()
         self.port = port
         """The port it listens on once started; differs from the wanted one where that was 0."""
 
@@ -82,7 +85,7 @@ class WebhookServer:
 
     async def start(self) -> None:
         app = web.Application(client_max_size=LARGEST_BODY)
-        app.router.add_post(CONVERT_PATH, self._convert)
+        app.router.add_post(CONVERT_PATH, partial(self.tally.counted, answer=self._convert))
         app.router.add_post("/{path:.*}", self._handle)
         runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=5.0)
         await runner.setup()
@@ -99,16 +102,19 @@ class WebhookServer:
             await http_server.end(runner)
 
     async def _handle(self, request: web.Request) -> web.Response:
-        hook = self._hooks.get(request.path)
-        if hook is None:
+        if request.path not in self._hooks:
             return web.Response(status=404, text=f"no webhook at {request.path[:LONGEST_QUOTE]}\n")
+        return await self.tally.counted(request, self._review)
+
+    async def _review(self, request: web.Request) -> web.Response:
         if not self._admits:
             return web.Response(status=503, text="the agent is starting; its caches are not filled yet\n")
         try:
             question = review.read(await request.read())
         except ReviewError as error:
             return web.Response(status=400, text=f"{error}\n")
-        return web.Response(body=await _answer(hook, question, request.path), content_type="application/json")
+        answer = await _answer(self._hooks[request.path], question, request.path)
+        return web.Response(body=answer, content_type="application/json")
 
     async def _convert(self, request: web.Request) -> web.Response:
         larger = request.clone(client_max_size=LARGEST_CONVERSION)

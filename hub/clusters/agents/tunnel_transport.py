@@ -20,6 +20,7 @@ class TunnelTransport:
     def __init__(self, links: AgentLinks, agent: str, told: Told = lambda agent, outcome: None) -> None:
         self._links = links
         self._agent = agent
+        self.host = agent
         self._told = told
         self._closed = False
 

@@ -1,10 +1,12 @@
 """Metrics over HTTPS, for those whom the API server knows and whose roles let them."""
 
+import re
 import ssl
 
 import aiohttp
 import msgspec
 import pytest
+from prometheus_client.exposition import generate_latest
 
 from tests import cluster_choice
 from tests.integration.agent.world import world
@@ -92,3 +94,14 @@ async def test_a_service_account_scrapes_once_a_role_lets_it(metrics):
     status, text = await metrics.scrape(prometheus)
     assert status == 200
     assert "kueue_build_info" in text
+
+
+async def test_a_running_agent_tells_of_its_controllers_and_requests(tmp_path):
+    async with world(tmp_path) as cluster:
+        agent = await cluster.start_agent()
+        text = generate_latest(agent.metrics.registry).decode()
+        await cluster.stop_agent()
+    assert 'controller_runtime_max_concurrent_reconciles{controller="workload"} 10.0' in text
+    assert 'controller_runtime_reconcile_total{controller="clusterqueue",result="success"}' in text
+    assert 'workqueue_depth{controller="job",name="job"}' in text
+    assert re.search(r'rest_client_requests_total\{code="200",host="[^"]*",method="GET"\} [1-9]', text)

@@ -58,3 +58,17 @@ def test_names_of_our_own_are_told_apart():
     ours = [row for row in ROWS.values() if row.is_ours]
     assert {row.name.partition("_")[0] for row in ours} == {"fedhub"}
     assert all(row.text.endswith(".") for row in ROWS.values())
+
+
+def test_the_programs_tell_of_themselves_under_the_names_of_controller_runtime_and_client_go():
+    reconciles = {"controller_runtime_reconcile_total": ("counter", ("controller", "result"))}
+    queues = {f"workqueue_{name}": ("name", "controller") for name in ("depth", "adds_total", "retries_total")}
+    queues |= {
+        f"workqueue_{name}_seconds": ("name", "controller")
+        for name in ("queue_duration", "work_duration", "unfinished_work", "longest_running_processor")
+    }
+    requests = {"rest_client_requests_total": ("counter", ("code", "method", "host"))}
+    reviews = {"controller_runtime_webhook_requests_total": ("counter", ("webhook", "code"))}
+    for name, told in (reconciles | requests | reviews).items():
+        assert (ROWS[name].type, ROWS[name].labels) == told
+    assert {name: ROWS[name].labels for name in queues} == queues

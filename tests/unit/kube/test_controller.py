@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.kube.fake_server import clock, until
 from tests.unit.kube.running import running
-from worker_agent.kube.controller import Controller
+from worker_agent.kube.controller import Controller, Result
 from worker_agent.kube.errors import Conflict, ReconcileError, ServerError
 
 pytestmark = pytest.mark.looptime
@@ -76,7 +76,7 @@ async def test_failures_are_tried_again_and_logged(caplog: pytest.LogCaptureFixt
     async with running(controller):
         controller.enqueue("a")
         await until(lambda: tries == 4 and controller.idle)
-    assert controller.failures == 3
+    assert controller.results == {Result.ERROR: 3, Result.SUCCESS: 1}
     assert "test a failed 3 times in a row" in caplog.text
 
 
@@ -93,7 +93,7 @@ async def test_conflicts_are_tried_again_quietly(caplog: pytest.LogCaptureFixtur
     async with running(controller):
         controller.enqueue("a")
         await until(lambda: tries == 3)
-    assert controller.failures == 0
+    assert controller.results == {Result.REQUEUE: 2, Result.SUCCESS: 1}
     assert caplog.text == ""
 
 

@@ -5,12 +5,14 @@ import contextlib
 import ssl
 from datetime import UTC, datetime
 
+import aiohttp
 import pytest
 
 from tests.unit.kube.line import line_to
 from worker_agent.app import tls
 from worker_agent.serving_settings import TransportSecurity
 from worker_agent.webhooks import certificates
+from worker_agent.webhooks.review import Verdict
 from worker_agent.webhooks.server import WebhookServer
 
 
@@ -98,3 +100,31 @@ async def test_no_handshake_fails_while_certificates_change():
         over.set()
         await changing
         await server.stop()
+
+
+async def _posted(port, path, body):
+    connector = aiohttp.TCPConnector(ssl=_caller())
+    async with (
+        aiohttp.ClientSession(connector=connector) as session,
+        session.post(f"https://127.0.0.1:{port}{path}", data=body) as response,
+    ):
+        return response.status
+
+
+async def test_requests_are_counted_by_webhook_and_status():
+    async def hook(question):
+        return Verdict()
+
+    server = WebhookServer({"/validate": hook}, "127.0.0.1", 0)
+    server.use(certificates.create(["localhost"], datetime.now(UTC)))
+    await server.start()
+    try:
+        told = [await _posted(server.port, path, b"nonsense") for path in ("/validate", "/none")]
+        server.admit()
+        told.append(await _posted(server.port, "/validate", b"nonsense"))
+    finally:
+        await server.stop()
+    assert told == [503, 404, 400]
+    assert server.tally.requests == {("/validate", 503): 1, ("/validate", 400): 1}
+    assert server.tally.in_flight == {"/validate": 0}
+    assert sum(server.tally.seconds["/validate"].counts) == 2
