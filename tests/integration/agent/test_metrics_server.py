@@ -103,5 +103,5 @@ async def test_a_running_agent_tells_of_its_controllers_and_requests(tmp_path):
         await cluster.stop_agent()
     assert 'controller_runtime_max_concurrent_reconciles{controller="workload"} 10.0' in text
     assert 'controller_runtime_reconcile_total{controller="clusterqueue",result="success"}' in text
-    assert 'workqueue_depth{controller="job",name="job"}' in text
+    assert 'workqueue_depth{controller="batch/job",name="batch/job"}' in text
     assert re.search(r'rest_client_requests_total\{code="200",host="[^"]*",method="GET"\} [1-9]', text)
