@@ -73,19 +73,26 @@ class AllowList:
             return False
         return any(fnmatchcase(namespace, pattern) for pattern in self.namespaces)
 
-    def rule_for(self, request: ApiRequest) -> Rule:
-        """The rule that allows ``request``. Raises Refused, which says what would have been allowed."""
+    def rules_for(self, request: ApiRequest) -> tuple[Rule, ...]:
+        """Every rule that allows ``request``, at least one. Raises Refused, which says what would have been allowed."""
         resource = f"{request.resource}/{request.subresource}" if request.subresource else request.resource
         found = [r for r in self.rules if (r.group, r.resource) == (request.group, resource)]
         if not found:
             raise Refused("resource", f"{request.target} is not on the allow-list of this cluster's agent")
+        allowing: list[Rule] = []
         refusals: list[Refused] = []
         for rule in found:  # pods may be a kind of jobs and what a job runs in, each with a rule of its own
             try:
-                return self._allowed_by(rule, request)
+                allowing.append(self._allowed_by(rule, request))
             except Refused as refused:
                 refusals.append(refused)
-        raise refusals[0]
+        if not allowing:
+            raise refusals[0]
+        return tuple(allowing)
+
+    def rule_for(self, request: ApiRequest) -> Rule:
+        """The first rule that allows ``request``. Raises Refused."""
+        return self.rules_for(request)[0]
 
     def _allowed_by(self, rule: Rule, request: ApiRequest) -> Rule:
         if request.verb not in rule.verbs:

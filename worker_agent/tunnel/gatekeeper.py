@@ -49,8 +49,8 @@ class Gatekeeper:
     async def request(self, request: Request) -> Response:
         try:
             asked = api_request.parse(request)
-            rule = self._rules.allowed.rule_for(asked)
-            response = await self._carry_out(asked, rule, _clean(asked, request))
+            rules = self._rules.allowed.rules_for(asked)
+            response = await self._carry_out(asked, rules, _clean(asked, request))
         except Refused as refused:
             self._told(refused.reason)
             self._log(refused)
@@ -61,9 +61,11 @@ class Gatekeeper:
     async def close(self) -> None:
         """The API server's transport is the agent's own, and stays open."""
 
-    async def _carry_out(self, asked: ApiRequest, rule: Rule, request: Request) -> Response:
+    async def _carry_out(self, asked: ApiRequest, rules: tuple[Rule, ...], request: Request) -> Response:
+        """Of several rules only a get asks more than the first: the others tell them apart by the request alone."""
+        rule = rules[0]
         if asked.verb == "get":
-            return await self._get(asked, rule, request)
+            return await self._get(asked, rules, request)
         if asked.verb == "list":
             return await self._list(asked, rule, request)
         if asked.verb == "watch":
@@ -82,14 +84,15 @@ class Gatekeeper:
         found = await self._object(asked, request)
         return await self._transport.request(self._rules.changed(asked, request, found))
 
-    async def _get(self, asked: ApiRequest, rule: Rule, request: Request) -> Response:
-        if rule.ownership is Ownership.OF_OURS and asked.subresource:
+    async def _get(self, asked: ApiRequest, rules: tuple[Rule, ...], request: Request) -> Response:
+        """What one of the rules opens, as that rule shows it: whose an object is, only the object itself tells."""
+        if asked.subresource and any(rule.ownership is Ownership.OF_OURS for rule in rules):
             await self._check_parent(asked, request)
             return await self._transport.request(request)
         response = await self._transport.request(request)
-        if rule.ownership is Ownership.ANY or response.status >= 300:
+        if any(rule.ownership is Ownership.ANY for rule in rules) or response.status >= 300:
             return response
-        return replace(response, stream=_whole(self._rules.read(asked, rule, await response.read())))
+        return replace(response, stream=_whole(self._rules.read_by_any(asked, rules, await response.read())))
 
     async def _check_parent(self, asked: ApiRequest, request: Request) -> None:
         """What a pod wrote may be read where the pod may be. Raises Refused, also where there is no such pod."""

@@ -3,7 +3,7 @@
 A write is tied to the very object that was looked at, by its uid: nobody can put another in its place in between.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -123,6 +123,16 @@ class ObjectRules:
         if not ours:
             raise Refused("origin", f"{asked}: the object does not belong to this federation")
         return raw
+
+    def read_by_any(self, asked: ApiRequest, rules: Sequence[Rule], raw: bytes) -> bytes:
+        """As the first of ``rules`` that opens it shows it. Raises Refused where none does."""
+        refusals: list[Refused] = []
+        for rule in rules:
+            try:
+                return self.read(asked, rule, raw)
+            except Refused as refused:
+                refusals.append(refused)
+        raise refusals[0]
 
     def shown(self, rule: Rule, raw: bytes) -> bytes | None:
         """An object that was read, as the hub may see it under ``rule``; None where it may not see it at all.

@@ -3,7 +3,7 @@
 import logging
 import ssl
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -55,6 +55,8 @@ class CertificateStore:
             if wanted is not None and wanted is present:
                 return wanted
             bundle = wanted or certificates.create(self._hosts, now, self._lifetimes)
+            for problem in _problems(secret, present):
+                log.warning("Secret %s/%s: %s", self._namespace, self._name, problem)
             try:
                 await self._write(secret, bundle)
             except (AlreadyExists, Conflict):
@@ -97,6 +99,17 @@ def _bundle(secret: Document | None) -> Bundle | None:
         return Bundle.from_secret((secret or {}).get("data") or {})
     except CertificateError:
         return None
+
+
+def _problems(secret: Document | None, present: Bundle | None) -> Iterator[str]:
+    """What of the Secret cannot be used, and what is done about it."""
+    if present is not None and present.damaged:
+        yield f"{', '.join(present.damaged)} cannot be read and is written anew; the CA stays"
+    elif present is None and secret is not None:
+        try:
+            Bundle.from_secret(secret.get("data") or {})
+        except CertificateError as error:
+            yield f"{error}; everything is made anew"
 
 
 def _told(before: Bundle | None, after: Bundle) -> str:

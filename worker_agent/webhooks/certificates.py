@@ -47,7 +47,9 @@ LIFETIMES: Final = Lifetimes()
 @dataclass(frozen=True, slots=True)
 class Bundle:
     """PEM texts: the CA with its key, and the server's certificate with its key; while a new CA takes over, the one
-    that comes (``following``) or the certificate of the one that goes (``previous_ca``)."""
+    that comes (``following``) or the certificate of the one that goes (``previous_ca``).
+
+    ``damaged`` names what of a Secret could not be read and was left out."""
 
     ca_certificate: bytes
     ca_key: bytes = field(repr=False)
@@ -55,6 +57,7 @@ class Bundle:
     key: bytes = field(repr=False)
     following: KeyPair | None = None
     previous_ca: bytes = b""
+    damaged: tuple[str, ...] = ()
 
     @property
     def trusted(self) -> bytes:
@@ -64,17 +67,25 @@ class Bundle:
 
     @classmethod
     def from_secret(cls, data: Mapping[str, str]) -> "Bundle":
-        """From a Secret's ``data``. Raises CertificateError naming what is missing or unreadable."""
+        """From a Secret's ``data``. Only the CA has to be whole: what else is damaged is left out and named, for those
+        who trust a valid CA are to go on doing so. Raises CertificateError naming what is missing or unreadable."""
         missing = [name for name in KEYS if not data.get(name)]
         if missing:
             raise CertificateError(f"Secret has no {', '.join(missing)}")
         try:
-            ca_certificate, ca_key, server, server_key = (_decoded(data, name) for name in KEYS)
-            certificate, key = (_decoded(data, name) for name in NEXT_KEYS)
-            following = KeyPair(certificate, key) if certificate and key else None
-            return cls(ca_certificate, ca_key, server, server_key, following, _decoded(data, PREVIOUS_KEY))
+            ca_certificate, ca_key = (_decoded(data, name) for name in KEYS[:2])
         except ValueError as error:
             raise CertificateError(f"Secret data is not base64: {error}") from None
+        server = _pair(data, KEYS[2:])
+        following = _pair(data, NEXT_KEYS)
+        previous = _certificate(data, PREVIOUS_KEY)
+        damaged = [
+            *(KEYS[2:] if server is None else ()),
+            *(name for name in NEXT_KEYS if following is None and data.get(name)),
+            *([PREVIOUS_KEY] if not previous and data.get(PREVIOUS_KEY) else ()),
+        ]
+        shown = server or KeyPair(b"", b"")
+        return cls(ca_certificate, ca_key, shown.certificate, shown.key, following, previous, tuple(damaged))
 
     def secret_data(self) -> dict[str, str]:
         """What is of no use any more is written as empty."""
@@ -87,6 +98,26 @@ class Bundle:
 
 def _decoded(data: Mapping[str, str], name: str) -> bytes:
     return base64.b64decode(data.get(name) or "", validate=True)
+
+
+def _pair(data: Mapping[str, str], keys: Sequence[str]) -> KeyPair | None:
+    """Certificate and the key that belongs to it; None where there is no such pair."""
+    try:
+        pair = KeyPair(*(_decoded(data, name) for name in keys))
+        authority.read(pair)
+    except (ValueError, AuthorityError):
+        return None
+    return pair
+
+
+def _certificate(data: Mapping[str, str], name: str) -> bytes:
+    """Empty where there is none that can be read."""
+    try:
+        found = _decoded(data, name)
+        authority.read_certificates(found)
+    except (ValueError, AuthorityError):
+        return b""
+    return found
 
 
 def create(hosts: Sequence[str], now: datetime, lifetimes: Lifetimes = LIFETIMES) -> Bundle:
@@ -109,23 +140,51 @@ def renewed(bundle: Bundle, hosts: Sequence[str], now: datetime, lifetimes: Life
     ca = KeyPair(bundle.ca_certificate, bundle.ca_key)
     try:
         issuer, _ = authority.read(ca)
-        server = authority.read_certificate(bundle.certificate)
-        following = authority.read(bundle.following)[0] if bundle.following is not None else None
     except AuthorityError:
         return create(hosts, now, lifetimes)
+    bundle = _mended(bundle)
+    server = _read(bundle.certificate)
+    following = _read(bundle.following.certificate) if bundle.following is not None else None
     if following is not None and now >= _made(following) + lifetimes.overlap:
         taken = issue(bundle.following or ca, hosts, now, lifetimes)
         return replace(taken, previous_ca=bundle.ca_certificate)
     if not _is_valid(issuer, now):
         return create(hosts, now, lifetimes)
-    if bundle.previous_ca and now >= _made(server) + lifetimes.overlap:
+    if bundle.previous_ca and server is not None and now >= _made(server) + lifetimes.overlap:
         bundle = replace(bundle, previous_ca=b"")
-    if not _lives(server, now, lifetimes) or not _covers(server, hosts) or server.issuer != issuer.subject:
+    if server is None or not _serves(server, issuer, hosts) or not _lives(server, now, lifetimes):
         made = issue(ca, hosts, now, lifetimes)
         bundle = replace(made, following=bundle.following, previous_ca=bundle.previous_ca)
     if following is None and not _lives(issuer, now, lifetimes):
         return replace(bundle, following=_authority(now, lifetimes))
     return bundle
+
+
+def _mended(bundle: Bundle) -> Bundle:
+    """``bundle`` itself where all of it can be read; else without what cannot."""
+    if not bundle.damaged and (bundle.following is None or _is_readable(bundle.following)):
+        return bundle
+    following = bundle.following if bundle.following is not None and _is_readable(bundle.following) else None
+    return replace(bundle, following=following, damaged=())
+
+
+def _is_readable(pair: KeyPair) -> bool:
+    try:
+        authority.read(pair)
+    except AuthorityError:
+        return False
+    return True
+
+
+def _read(pem: bytes) -> x509.Certificate | None:
+    try:
+        return authority.read_certificate(pem)
+    except AuthorityError:
+        return None
+
+
+def _serves(server: x509.Certificate, issuer: x509.Certificate, hosts: Sequence[str]) -> bool:
+    return _covers(server, hosts) and server.issuer == issuer.subject
 
 
 def _made(certificate: x509.Certificate) -> datetime:

@@ -6,6 +6,7 @@ it was before.
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import msgspec
 import pytest
@@ -52,9 +53,9 @@ def queued_here() -> Document:
 
 
 @asynccontextmanager
-async def stolen() -> AsyncIterator[DialledFederation]:
+async def stolen(**agent_changes: Any) -> AsyncIterator[DialledFederation]:
     """A worker with a secret and work of its own, linked to the hub."""
-    async with dialled(east=4) as world:
+    async with dialled(agent_changes=agent_changes, east=4) as world:
         await until(lambda: world.is_active("east"), "the worker is Active")
         east = world.workers["east"]
         for namespace in ("ns", "kube-system", "private"):
@@ -267,8 +268,12 @@ async def test_lists_and_watches_show_no_closed_namespace(collection):
         assert MARK.encode() not in seen
 
 
-async def test_pods_logs_and_events_of_others_are_not_shown():
-    async with stolen() as world:
+PODS_ARE_JOBS = {"integrations": {"frameworks": ["batch/job", "pod"]}}
+
+
+@pytest.mark.parametrize("changes", [{}, PODS_ARE_JOBS], ids=["jobs", "pods are jobs too"])
+async def test_pods_logs_and_events_of_others_are_not_shown(changes):
+    async with stolen(**changes) as world:
         env = [{"name": "PASSWORD", "value": MARK}]
         spec = {"containers": [{"name": "c", "image": "i", "env": env}]}
         # It names the Workload of the worker's own user, which is not of our origin.

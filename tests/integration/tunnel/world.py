@@ -32,6 +32,7 @@ class DialledFederation(Federation):
         (self.port,) = layout.free_ports(1)
         self.services: dict[str, TunnelService] = {}
         self.agents: dict[str, Agent] = {}
+        self.agent_changes: dict[str, Any] = {}
 
     @property
     def address(self) -> str:
@@ -49,7 +50,7 @@ class DialledFederation(Federation):
         self.start_hub(agents=AgentService("127.0.0.1", self.port, (self.address,), validity, 2.0), **changes)
 
     def start_worker(self, name: str) -> None:
-        settings = agent_configuration.resolve(AgentSettings(**SETTINGS))
+        settings = agent_configuration.resolve(AgentSettings(**SETTINGS | self.agent_changes))
         transport = api_servers.as_program(self.workers[name].server, accounts.MEMBER)
         agent = Agent(settings, Surroundings(transport, CLOCK, webhooks=False))
         service = hub_tunnel.attach(agent)
@@ -87,11 +88,17 @@ class DialledFederation(Federation):
 
 @contextlib.asynccontextmanager
 async def dialled(
-    *, validity: timedelta = HOUR, joined: bool = True, hub_changes: dict[str, Any] | None = None, **workers: int
+    *,
+    validity: timedelta = HOUR,
+    joined: bool = True,
+    hub_changes: dict[str, Any] | None = None,
+    agent_changes: dict[str, Any] | None = None,
+    **workers: int,
 ) -> AsyncIterator[DialledFederation]:
     """A hub and one worker per keyword, of so many cpus; ``joined`` workers have enrolled."""
     async with api_servers.in_memory(1 + len(workers)) as servers:
         world = DialledFederation(servers, workers)
+        world.agent_changes = agent_changes or {}
         await world.install()
         try:
             world.start(validity=validity, **(hub_changes or {}))

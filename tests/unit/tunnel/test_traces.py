@@ -6,10 +6,13 @@ import pytest
 from tests.unit.tunnel.test_objects import LABELS
 from worker_agent.api.document import Document
 from worker_agent.api.meta import ObjectMeta
-from worker_agent.kube.transport import Request
+from worker_agent.api.resource_type import PODS
+from worker_agent.kube.clock import SystemClock
+from worker_agent.kube.transport import Request, Response
 from worker_agent.tunnel import allow_list, api_request
 from worker_agent.tunnel.allow_list import AllowList
 from worker_agent.tunnel.api_request import Refused
+from worker_agent.tunnel.gatekeeper import Gatekeeper
 from worker_agent.tunnel.objects import Head, ObjectRules
 from worker_agent.tunnel.traces import OurTraces
 
@@ -105,3 +108,32 @@ def test_list_keeps_what_is_ours():
 def test_reads_outside_one_open_namespace_are_refused(path, problem):
     with pytest.raises(Refused, match=problem):
         ALLOWED.rule_for(api_request.parse(Request("GET", path, (("limit", "500"),))))
+
+
+PODS_ARE_JOBS = AllowList("mk", allow_list.default_rules([PODS]), protected=("system",))
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        (pod(labels=LABELS), True),
+        (pod(annotations={f"{KUEUE}/workload": "ours"}), True),
+        (pod(ownerReferences=[owner("train", "1")]), True),
+        (pod(ownerReferences=[owner("local", "2")]), False),
+        (pod(annotations={f"{KUEUE}/workload": "theirs"}), False),
+        (pod(), False),
+        (b"no pod", False),
+    ],
+)
+async def test_a_pod_is_read_where_one_of_its_rules_opens_it(raw, shown):
+    class Server:
+        async def request(self, request):
+            return Response(200, {}, _whole(raw))
+
+    gatekeeper = Gatekeeper(Server(), ObjectRules(PODS_ARE_JOBS, TRACES.has), SystemClock())
+    answer = await gatekeeper.request(Request("GET", "/api/v1/namespaces/ns/pods/p"))
+    assert (answer.status, await answer.read() == raw) == ((200, True) if shown else (403, False))
+
+
+async def _whole(raw):
+    yield raw

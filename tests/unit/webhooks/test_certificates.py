@@ -112,3 +112,25 @@ def test_key_of_another_ca_is_replaced():
     other = certificates.create(HOSTS, NOW)
     mixed = Bundle(bundle.ca_certificate, other.ca_key, bundle.certificate, bundle.key)
     assert certificates.renewed(mixed, HOSTS, NOW).ca_certificate != bundle.ca_certificate
+
+
+DAMAGE = {
+    "next-ca.crt": "next-ca.crt, next-ca.key",
+    "next-ca.key": "next-ca.crt, next-ca.key",
+    "previous-ca.crt": "previous-ca.crt",
+    "tls.crt": "tls.crt, tls.key",
+    "tls.key": "tls.crt, tls.key",
+}
+
+
+@pytest.mark.parametrize("garbage", ["%%", "Z2FyYmFnZQ=="], ids=["no base64", "no certificate"])
+@pytest.mark.parametrize("name", DAMAGE)
+def test_damage_beside_a_valid_ca_is_told_and_the_ca_goes_on_being_trusted(name, garbage):
+    whole = certificates.create(HOSTS, NOW)
+    told, _ = after_next_step(whole)
+    stored = Bundle.from_secret(told.secret_data() | {name: garbage})
+    assert set(DAMAGE[name].split(", ")) >= set(stored.damaged) >= {name}
+    mended = certificates.renewed(stored, HOSTS, NOW)
+    assert mended.trusted.startswith(whole.ca_certificate)
+    assert Bundle.from_secret(mended.secret_data()).damaged == ()
+    assert certificates.renewed(mended, HOSTS, NOW) is mended
