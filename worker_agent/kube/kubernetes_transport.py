@@ -10,6 +10,7 @@ import ssl
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
 from contextlib import suppress
+from http import HTTPStatus
 from typing import Any
 
 import aiohttp
@@ -85,13 +86,22 @@ class _KubernetesTransport:
         self._token_at = float("-inf")
 
     async def request(self, request: Request) -> Response:
+        token = self._current_token()
+        answer = await self._sent(request, token)
+        if answer.status == HTTPStatus.UNAUTHORIZED and self._token_besides(token):
+            # The token was replaced and is refused already. Who is refused has done nothing: it may be sent again.
+            answer.release()
+            answer = await self._sent(request, self._token)
+        names = {name.lower(): value for name, value in answer.headers.items()}
+        return Response(answer.status, names, _Body(answer, self._pieces(answer)))
+
+    async def _sent(self, request: Request, token: str) -> aiohttp.ClientResponse:
         session = self._open_session()
         headers = CIMultiDict(request.headers)
-        token = self._current_token()
         if token:
             headers["authorization"] = f"Bearer {token}"
         try:
-            answer = await session.request(
+            return await session.request(
                 request.method,
                 self._url(request),
                 headers=headers,
@@ -103,8 +113,6 @@ class _KubernetesTransport:
             )
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
             raise self._connection_error(error) from error
-        names = {name.lower(): value for name, value in answer.headers.items()}
-        return Response(answer.status, names, _Body(answer, self._pieces(answer)))
 
     async def close(self) -> None:
         """Closes every connection; streams still open end with ConnectionError."""
@@ -143,6 +151,13 @@ class _KubernetesTransport:
         self._token = token
         self._token_at = self._clock.monotonic()
         return token
+
+    def _token_besides(self, refused: str) -> bool:
+        """Whether there is another token than this one: somebody has read it already, or the file has it now."""
+        if self._token == refused:
+            self._token_at = float("-inf")
+            self._current_token()
+        return self._token != refused
 
     async def _pieces(self, answer: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
         try:

@@ -26,6 +26,8 @@ class Served:
     authority: trustme.CA
     requests: list[web.Request]
     hold: asyncio.Event
+    outdated: set[str]
+    """Values of the header that are refused."""
 
 
 @pytest.fixture
@@ -33,9 +35,12 @@ async def served() -> AsyncIterator[Served]:
     authority = trustme.CA()
     requests: list[web.Request] = []
     hold = asyncio.Event()
+    outdated: set[str] = set()
 
     async def handle(request: web.Request) -> web.StreamResponse:
         requests.append(request)
+        if request.headers.get("authorization") in outdated:
+            return web.json_response({"code": 401, "reason": "Unauthorized"}, status=401)
         if request.query.get("watch"):
             stream = web.StreamResponse()
             await stream.prepare(request)
@@ -60,7 +65,8 @@ async def served() -> AsyncIterator[Served]:
     await site.start()
     port = runner.addresses[0][1]
     ca = authority.cert_pem.bytes()
-    yield Served(ClusterConfig(f"https://127.0.0.1:{port}", ca=ca, token="sesame"), authority, requests, hold)
+    config = ClusterConfig(f"https://127.0.0.1:{port}", ca=ca, token="sesame")
+    yield Served(config, authority, requests, hold, outdated)
     hold.set()
     await runner.cleanup()
 
@@ -193,6 +199,39 @@ async def test_a_token_file_is_read(served: Served, tmp_path: Path):
     path.write_text("rotated\n")
     await read(replace(served.config, token="", token_file=str(path)), Request("GET", "/version"))
     assert served.requests[0].headers["authorization"] == "Bearer rotated"
+
+
+async def test_a_request_refused_for_its_token_is_sent_again_with_the_one_that_replaced_it(
+    served: Served, tmp_path: Path
+):
+    path = tmp_path / "token"
+    path.write_text("good")
+    transport = connect(replace(served.config, token="", token_file=str(path)))
+    await (await transport.request(Request("GET", "/version"))).read()
+    served.outdated.add("Bearer good")
+    path.write_text("better")
+    answers = [await transport.request(Request("POST", "/api", body=b"{}")) for _ in range(2)]
+    assert [answer.status for answer in answers] == [200, 200]
+    for answer in answers:
+        await answer.read()
+    shown = [seen.headers["authorization"].removeprefix("Bearer ") for seen in served.requests]
+    assert shown == ["good", "good", "better", "better"]
+    await transport.close()
+
+
+async def test_a_refusal_stands_where_the_file_has_no_other_token(served: Served, tmp_path: Path):
+    path = tmp_path / "token"
+    path.write_text("good")
+    served.outdated.add("Bearer good")
+    config = replace(served.config, token="", token_file=str(path))
+    assert (await read(config, Request("POST", "/api")))[0] == 401
+    assert len(served.requests) == 1
+
+
+async def test_a_refusal_stands_where_the_token_is_of_no_file(served: Served):
+    served.outdated.add("Bearer sesame")
+    assert (await read(served.config, Request("POST", "/api")))[0] == 401
+    assert len(served.requests) == 1
 
 
 @pytest.mark.parametrize(
