@@ -52,6 +52,7 @@ PORTS: Final = {
 }
 """By name of the containerPort: how the program is told another one. Where agents dial in stays as it was set: its
 address is known outside."""
+LOG_LEVEL: Final = "--zap-log-level="
 PROBE_SECONDS: Final = 1.0
 """Between two questions of a probe that asks less often; tests wait for it."""
 RESTART_SECONDS: Final = 1.0
@@ -121,6 +122,10 @@ class PodProcesses:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    def tokens(self) -> list[str]:
+        """Of the service accounts, as the pods that run have them now."""
+        return [path.read_text() for path in self._folder.glob("*/service-account/token")]
+
     def logs(self) -> str:
         """What all processes wrote so far, for messages."""
         return "\n".join(f"== {path.name}\n{path.read_text()}" for path in sorted(self._folder.glob("*.log")))
@@ -185,7 +190,7 @@ class PodProcesses:
     async def _start(self, running: Running) -> None:
         container = running.container
         mounts = await running.files.mounts(container)
-        program = [*(container.get("command") or []), *(container.get("args") or [])]
+        program = [_wordy(word) for word in [*(container.get("command") or []), *(container.get("args") or [])]]
         found = shutil.which(program[0], path=f"{Path(sys.prefix) / 'bin'}{os.pathsep}{os.environ['PATH']}")
         argv = pod_root.command(running.files.root(), mounts, [found or program[0], *program[1:]])
         environment = {
@@ -333,6 +338,11 @@ class PodProcesses:
         meta = pod["metadata"]
         with contextlib.suppress(NotFound, Conflict, ConnectionError):
             await self._client.delete(PODS, meta["name"], meta["namespace"], uid=meta["uid"], grace_seconds=0)
+
+
+def _wordy(word: str) -> str:
+    """An argument as it is given; but logs hold all that a program can say."""
+    return f"{LOG_LEVEL}debug" if word.startswith(LOG_LEVEL) else word
 
 
 def _patience(running: Running, name: str) -> float:

@@ -6,6 +6,7 @@ containers); webhooks and aggregated APIs are reached at their Services' endpoin
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from hub.local import layout
 from hub.local.apiserver import kubeconfig_files
 from hub.local.simulation.shape import ClusterShape
+from tests import secret_search
 from tests.local_federation import KUBECTL
 from tests.realcluster import install_page, kueue
 from tests.realcluster.install_page import Reader
@@ -43,6 +45,9 @@ class Walk:
         [port] = layout.free_ports(1)
         self.reader = Reader(folder, {"KUBECONFIG": str(self.kubeconfig), "HUB": f"https://127.0.0.1:{port}"})
         self.reader.prepare()
+        self.folder = folder
+        self.secrets: set[str] = set()
+        """Pieces of all that was secret at some time."""
         self._page = install_page.blocks()
         self._typed: dict[str, str] = {}
         for name in self.members:
@@ -85,6 +90,19 @@ class Walk:
         wanted = ",".join(kind for kind in kinds if kind not in COMES_AND_GOES)
         found = self.documents(cluster, wanted, "-A", "--ignore-not-found")
         return {f"{each['kind']}/{each['metadata'].get('namespace', '')}/{each['metadata']['name']}" for each in found}
+
+    def note_secrets(self) -> None:
+        """What is secret now: in the clusters, in the pods, and in the files and the terminal of the reader."""
+        found = [path.read_text() for path in self.folder.glob("*.kubeconfig")]
+        found += re.findall(r"--token[ =](\S+)", "".join(self._typed.values()))
+        for name, member in self.members.items():
+            found += secret_search.values(self.documents(name, "secrets", "-A"))
+            found += member.pods.tokens()
+        self.secrets.update(*map(secret_search.pieces, found))
+
+    def logs(self) -> dict[str, str]:
+        paths = self.folder.parent.rglob("*.log")
+        return {str(path.relative_to(self.folder.parent)): path.read_text(errors="replace") for path in paths}
 
     def running(self, cluster: str) -> dict[str, str]:
         """UID -> phase of the pods of the long job."""
@@ -149,6 +167,7 @@ def test_batch_users_may_submit_and_see(walk: Walk):
 def test_an_upgrade_touches_no_job(walk: Walk):
     walk.through(*RUN)
     before = [walk.running(worker) for worker in ("oregon", "berlin")]
+    walk.note_secrets()
     walk.through("Upgrade")
     assert [walk.running(worker) for worker in ("oregon", "berlin")] == before
 
@@ -167,6 +186,7 @@ def test_a_lock_out_is_ended_as_the_page_says(walk: Walk):
 def test_removal_leaves_nothing_and_touches_no_job(walk: Walk):
     walk.through(*RUN)
     before = {worker: walk.running(worker) for worker in ("oregon", "berlin")}
+    walk.note_secrets()
     walk.through("Removal")
     for cluster in NAMES:
         left = {each for each in walk.objects(cluster) - walk.before[cluster] if not _of_the_user(each)}
@@ -174,6 +194,19 @@ def test_removal_leaves_nothing_and_touches_no_job(walk: Walk):
     assert {worker: walk.running(worker) for worker in ("oregon", "berlin")} == before
     held = [each for cluster in NAMES for each in walk.documents(cluster, "jobs,pods", "-n", "training")]
     assert not [each["metadata"]["name"] for each in held if each["metadata"].get("finalizers") and _ours(each)]
+
+
+def test_no_secret_of_all_this_is_in_a_log(walk: Walk):
+    """Of the programs, at level debug, and of the control planes."""
+    walk.through(*RUN)
+    walk.note_secrets()
+    logs = walk.logs()
+    for program in ("manager/pods/fedhub-hub", "oregon/pods/fedhub-agent", "berlin/pods/fedhub-agent"):
+        assert any(program in name and log for name, log in logs.items()), program
+    assert any('"level":"debug"' in log.replace(" ", "") for log in logs.values()), "agents have little to say at debug"
+    assert any(text.startswith("eyJ") for text in walk.secrets), "no token of a service account is looked for"
+    assert len(walk.secrets) > 30
+    assert secret_search.seen(walk.secrets, logs) == {}
 
 
 def _of_the_user(named: str) -> bool:
