@@ -10,7 +10,6 @@ from typing import Final
 from hub.clusters import kubeconfig_path
 from hub.clusters.cluster_profile import PluginProvider
 from hub.clusters.credentials import AccessProvider
-from hub.clusters.exec_plugin import ExecPlugin
 from hub.engine.fencing import FenceTiming
 from hub.engine.remote_group import CAPACITY_AWARE, SyncPolicy
 from hub.settings import Agents, HubSettings, JobViews
@@ -20,6 +19,7 @@ from worker_agent.app import configuration as agent_configuration
 from worker_agent.app.configuration import Configuration, ConfigurationError
 from worker_agent.app.health import split_address
 from worker_agent.jobs import KINDS, declared
+from worker_agent.kube.exec_plugin import ExecPlugin
 
 log = logging.getLogger(__name__)
 

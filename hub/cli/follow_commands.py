@@ -218,7 +218,7 @@ def _namespace(kubeconfig: Path | None, context: str) -> str:
     from worker_agent.kube.kubeconfig import KubeconfigError  # noqa: PLC0415
 
     try:
-        return process.configuration(kubeconfig, context).namespace
+        return process.own_configuration(kubeconfig, context).namespace
     except KubeconfigError as error:
         output.fail(error, 2)
 

@@ -44,6 +44,7 @@ def run_on(transport: "Transport", work: Callable[["Client"], Awaitable[None]], 
 
 def _ended(command: Callable[[], None]) -> None:
     from worker_agent.kube.errors import ApiError  # noqa: PLC0415
+    from worker_agent.kube.exec_plugin import PluginError  # noqa: PLC0415
 
     try:
         command()
@@ -52,5 +53,7 @@ def _ended(command: Callable[[], None]) -> None:
     except BrokenPipeError:
         # Who reads has seen enough; without this the interpreter would complain on its way out.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except PluginError as error:
+        output.fail(error)
     except ConnectionError as error:
         output.fail(f"the API server cannot be reached: {error}")

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from hub.clusters import exec_plugin
-from hub.clusters.exec_plugin import ExecPlugin
 from hub.clusters.kubeconfig_safety import ClientSettings
 from worker_agent.api.document import Document
+from worker_agent.kube import exec_plugin
+from worker_agent.kube.exec_plugin import ExecPlugin
 
 EXEC_EXTENSION: Final = "client.authentication.k8s.io/exec"
 """The extension of a profile's cluster whose content is handed to the plugin."""

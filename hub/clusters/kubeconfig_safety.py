@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from hub.clusters.exec_plugin import ExecPlugin
 from worker_agent.api.document import Document
+from worker_agent.kube.exec_plugin import ExecPlugin
 
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
 LONGEST_SUBDOMAIN: Final = 253

@@ -11,7 +11,6 @@ import msgspec
 
 from hub.clusters import worker_watches
 from hub.clusters.credentials import Credential
-from hub.clusters.exec_transport import ExecTransport
 from hub.clusters.remote_clients import ConnectionFailed
 from hub.clusters.worker_lease import HubIdentity, Superseded, WorkerLease
 from hub.clusters.worker_watches import RemoteObject, Watches
@@ -31,6 +30,7 @@ from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.errors import ApiError, Forbidden, NotFound, ServerSilent
 from worker_agent.kube.events import EventRecorder
+from worker_agent.kube.exec_transport import ExecTransport
 from worker_agent.kube.informer import Event
 from worker_agent.kube.kubeconfig import ClusterConfig, KubeconfigError
 from worker_agent.kube.request_statistics import RequestStatistics

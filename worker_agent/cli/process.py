@@ -12,10 +12,10 @@ from pathlib import Path
 from worker_agent.app.configuration import ConfigurationError
 from worker_agent.cli.program_log import LogOptionError, LogOptions, ProgramLog
 from worker_agent.engine.feature_gates import FeatureGateError
-from worker_agent.kube import kubeconfig, kubernetes_transport
+from worker_agent.kube import exec_transport, kubeconfig, kubernetes_transport
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import SystemClock
-from worker_agent.kube.kubeconfig import ClusterConfig, KubeconfigError
+from worker_agent.kube.kubeconfig import Choice, ClusterConfig, KubeconfigError
 from worker_agent.kube.transport import Transport
 
 Run = Callable[[Transport, asyncio.Event], Awaitable[None]]
@@ -36,22 +36,32 @@ def main(run: Run, kubeconfig_path: Path | None, context: str, options: LogOptio
     # A long engine cycle holds the interpreter; with the default of 5 ms requests beside it wait six times as long.
     sys.setswitchinterval(0.0005)
     try:
-        transport = connect(kubeconfig_path, context)
+        transport = connect_program(kubeconfig_path, context)
     except KubeconfigError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return asyncio.run(_until_signalled(run, transport, log))
 
 
+def connect_program(path: Path | None, context: str) -> Transport:
+    """The connection of a program that runs on, which starts no other. Raises KubeconfigError."""
+    return kubernetes_transport.connect(configuration(path, Choice(context)))
+
+
 def connect(path: Path | None, context: str) -> Transport:
-    """A connection to what ``configuration`` finds. Raises KubeconfigError."""
-    return kubernetes_transport.connect(configuration(path, context))
+    """A user's connection to what ``own_configuration`` finds. Raises KubeconfigError."""
+    return exec_transport.connect(own_configuration(path, context))
 
 
-def configuration(path: Path | None, context: str) -> ClusterConfig:
+def own_configuration(path: Path | None, context: str) -> ClusterConfig:
+    """The same as ``configuration`` for a command of a user, whose own file may name a credential plugin."""
+    return configuration(path, Choice(context, exec_plugins=True))
+
+
+def configuration(path: Path | None, choice: Choice) -> ClusterConfig:
     """The API server of ``path``, else of KUBECONFIG, else of the pod this runs in. Raises KubeconfigError."""
     named = path or (Path(found) if (found := os.environ.get("KUBECONFIG")) else None)
-    return kubeconfig.load(named, context=context) if named else kubeconfig.in_cluster()
+    return kubeconfig.load(named, choice) if named else kubeconfig.in_cluster()
 
 
 def with_client(

@@ -16,10 +16,14 @@ from urllib.parse import urlsplit
 import yaml
 
 from worker_agent.api.document import Document
+from worker_agent.kube import kubeconfig_exec
+from worker_agent.kube.exec_plugin import ExecPlugin
+from worker_agent.kube.kubeconfig_exec import StanzaError
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 PROXY_SCHEMES = ("http", "https")
+SERVER_SCHEMES = ("https", "http")
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml's parser where it was built in: every program and command begins with this file."""
 
@@ -47,6 +51,8 @@ class ClusterConfig:
     insecure_skip_tls_verify: bool = False
     tls_server_name: str = ""
     proxy_url: str = field(default="", repr=False)  # may hold a password
+    exec_plugin: ExecPlugin | None = None
+    """How to log in; ``exec_transport`` alone connects with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,8 @@ class Choice:
     user: str = ""
     credential: bool = True
     """False where the caller brings its own: what the user entry says of logging in is not read then."""
+    exec_plugins: bool = False
+    """True where the file is the user's own, on the user's machine; else no program is started on its behalf."""
 
 
 def load(source: str | Path | bytes, context: str | Choice = "") -> ClusterConfig:
@@ -118,6 +126,10 @@ class _Reader:
             self._fail(
                 f"{cluster_at}.insecure-skip-tls-verify", "must not be true beside a certificate-authority; drop one"
             )
+        plugin = None
+        if choice.exec_plugins and user.get("exec") is not None:
+            plugin = self._plugin(user, user_at, cluster, ca)
+            user = {name: value for name, value in user.items() if name != "exec"}
         token, token_file = self._token(user, user_at)
         return ClusterConfig(
             server=self._server(cluster, cluster_at),
@@ -132,6 +144,7 @@ class _Reader:
             insecure_skip_tls_verify=insecure,
             tls_server_name=self._text(cluster, "tls-server-name", cluster_at),
             proxy_url=self._proxy(cluster, cluster_at),
+            exec_plugin=None if token or token_file else plugin,  # as in client-go: what is there is not asked for
         )
 
     def _parse(self, content: bytes) -> Document:
@@ -209,7 +222,7 @@ class _Reader:
 
     def _server(self, cluster: Document, where: str) -> str:
         server = self._named(cluster, "server", where)
-        self._check_url(server, f"{where}.server", ("https", "http"))
+        self._check_url(server, f"{where}.server", SERVER_SCHEMES)
         return server.rstrip("/")
 
     def _proxy(self, cluster: Document, where: str) -> str:
@@ -219,14 +232,8 @@ class _Reader:
         return proxy
 
     def _check_url(self, url: str, where: str, schemes: tuple[str, ...]) -> None:
-        try:
-            parts = urlsplit(url)
-            usable = parts.scheme in schemes and bool(parts.hostname)
-            _ = parts.port
-        except ValueError:
-            usable = False
-        if not usable:
-            self._fail(where, f"must be a URL such as {schemes[0]}://host:port (schemes: {', '.join(schemes)})")
+        if problem := url_problem(url, schemes):
+            self._fail(where, problem)
 
     def _material(self, body: Document, field_name: str, where: str) -> bytes | None:
         """PEM from ``<field>-data`` (base64, wins as in client-go) or from the file that ``<field>`` names."""
@@ -267,8 +274,8 @@ class _Reader:
             if user.get(field_name):
                 self._fail(f"{where}.{field_name}", remedy)
         token = self._text(user, "token", where).strip()
-        if token and not _header_safe(token):
-            self._fail(f"{where}.token", "has characters that cannot stand in an HTTP header")
+        if token and (problem := token_problem(token)):
+            self._fail(f"{where}.token", problem)
         path = self._text(user, "tokenFile", where)
         if not path or token:  # client-go: the inline token wins
             return token, ""
@@ -276,6 +283,12 @@ class _Reader:
         if not self._file(path, place).strip():
             self._fail(place, f"file {path} is empty")
         return "", str(self._resolved(path, place))
+
+    def _plugin(self, user: Document, where: str, cluster: Document, ca: bytes | None) -> ExecPlugin:
+        try:
+            return kubeconfig_exec.read(user["exec"], cluster, ca, self._folder)
+        except StanzaError as error:
+            self._fail(f"{where}.exec.{error.field}".removesuffix("."), str(error))
 
     def _check_pair(self, certificate: bytes | None, key: bytes | None, where: str) -> None:
         if certificate is not None and key is None:
@@ -288,7 +301,7 @@ class _Reader:
 
 
 _REFUSED_LOGINS: Mapping[str, str] = {
-    "exec": "exec plugins are not supported: no program is started on behalf of a kubeconfig; "
+    "exec": "exec plugins are not supported here: only commands start one, and only for the user's own kubeconfig; "
     "use a token or a client certificate",
     "auth-provider": "auth providers are not supported; use a token or a client certificate",
     "username": "basic auth is not supported; use a token or a client certificate",
@@ -297,5 +310,18 @@ _REFUSED_LOGINS: Mapping[str, str] = {
 }
 
 
-def _header_safe(token: str) -> bool:
-    return all(33 <= ord(character) < 127 for character in token)
+def url_problem(url: str, schemes: tuple[str, ...] = SERVER_SCHEMES) -> str:
+    """What is wrong with an address to connect to; empty where it can be used."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in schemes and bool(parts.hostname) and not any(each.isspace() for each in url)
+        _ = parts.port
+    except ValueError:
+        usable = False
+    return "" if usable else f"must be a URL such as {schemes[0]}://host:port (schemes: {', '.join(schemes)})"
+
+
+def token_problem(token: str) -> str:
+    """What is wrong with a bearer token, without a word of it; empty where it can be sent."""
+    safe = all(33 <= ord(character) < 127 for character in token)
+    return "" if safe else "has characters that cannot stand in an HTTP header"

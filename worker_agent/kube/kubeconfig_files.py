@@ -8,6 +8,7 @@ from typing import Final
 import yaml
 
 from worker_agent.api.document import Document
+from worker_agent.kube import kubeconfig_exec
 from worker_agent.kube.kubeconfig import KubeconfigError
 
 _LISTS: Final = {"clusters": "cluster", "users": "user", "contexts": "context"}
@@ -57,5 +58,8 @@ def _read(path: Path) -> Document:
 def _absolute(body: object, folder: Path) -> object:
     if not isinstance(body, dict):
         return body
-    paths = {name: str(folder.absolute() / body[name]) for name in _PATHS if isinstance(body.get(name), str)}
+    paths: Document = {name: str(folder.absolute() / body[name]) for name in _PATHS if isinstance(body.get(name), str)}
+    plugin = body.get("exec")
+    if isinstance(plugin, dict) and isinstance(plugin.get("command"), str):
+        paths["exec"] = {**plugin, "command": kubeconfig_exec.resolved_command(plugin["command"], folder)}
     return {**body, **paths}

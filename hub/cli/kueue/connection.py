@@ -105,7 +105,7 @@ class Connection(FlagGroup):
 
         files = [Path(self.kubeconfig)] if self.kubeconfig else kubeconfig_files.usual()
         own = bool(self.token or self.client_certificate)
-        choice = Choice(self.context, self.cluster, self.user, credential=not own)
+        choice = Choice(self.context, self.cluster, self.user, credential=not own, exec_plugins=True)
         if len(files) > 1:
             found = kubeconfig.load(kubeconfig_files.merged(files), choice)
         elif files:
@@ -121,9 +121,23 @@ class Connection(FlagGroup):
                 ) from None
         return dataclasses.replace(found, **self._overrides())
 
+    def _check_typed(self) -> None:
+        """Raises KubeconfigError naming the option whose value nothing can be sent to or with."""
+        from worker_agent.kube import kubeconfig  # noqa: PLC0415 - slow imports wait
+
+        if self.server and (problem := kubeconfig.url_problem(self.server)):
+            raise kubeconfig.KubeconfigError(f"--server: {self.server!r}: {problem}")
+        if self.token and (problem := kubeconfig.token_problem(self.token)):
+            raise kubeconfig.KubeconfigError(f"--token: {problem}; give it as it was issued, in one line")
+        sent = {"--as": [self.as_user], "--as-uid": [self.as_uid], "--as-group": self.as_group or []}
+        for option, values in (sent | {"--as-user-extra": self.as_user_extra or []}).items():
+            if not all(value.isprintable() for value in values):
+                raise kubeconfig.KubeconfigError(f"{option}: has characters that cannot stand in an HTTP header")
+
     def _overrides(self) -> dict[str, Any]:
         from worker_agent.kube.kubeconfig import KubeconfigError  # noqa: PLC0415
 
+        self._check_typed()
         named = {"server": self.server, "token": self.token, "namespace": self.namespace}
         named["tls_server_name"] = self.tls_server_name
         changes: dict[str, Any] = {name: value for name, value in named.items() if value}
@@ -141,14 +155,16 @@ class Connection(FlagGroup):
                     changes[field] = Path(path).read_bytes()
                 except OSError as error:
                     raise KubeconfigError(f"{option}: {path}: {error.strerror}") from error
+                if b"-----BEGIN " not in changes[field]:
+                    raise KubeconfigError(f"{option}: {path}: holds no PEM block (-----BEGIN ...)")
         return changes
 
     def transport(self) -> "Transport":
         """Raises KubeconfigError."""
-        from worker_agent.kube import kubernetes_transport  # noqa: PLC0415
+        from worker_agent.kube import exec_transport  # noqa: PLC0415
         from worker_agent.kube.sent_headers import SentHeaders  # noqa: PLC0415
 
-        plain = kubernetes_transport.connect(self.config())
+        plain = exec_transport.connect(self.config())
         headers, timeout = self._impersonation(), self._timeout()
         return SentHeaders(plain, headers, timeout) if headers or timeout else plain
 

@@ -10,14 +10,14 @@ import pytest
 
 from hub.clusters.cluster_profile import PluginProvider
 from hub.clusters.credentials import CLUSTER_PROFILES, Credential
-from hub.clusters.exec_plugin import ExecPlugin
-from hub.clusters.exec_transport import ExecTransport
 from tests.integration.federation.test_cluster_administration import active
 from tests.integration.federation.world import API, SYSTEM, Federation, job, running, runs_on, until
 from worker_agent.api.document import Document
 from worker_agent.api.document import get as value_at
 from worker_agent.api.resource_type import CUSTOM_RESOURCE_DEFINITIONS, MULTIKUEUE_CLUSTERS
 from worker_agent.kube.errors import NotFound
+from worker_agent.kube.exec_plugin import ExecPlugin
+from worker_agent.kube.exec_transport import ExecTransport
 from worker_agent.kube.kubeconfig import ClusterConfig
 from worker_agent.kube.transport import Request, Response, Transport
 

@@ -1,11 +1,14 @@
 """``kubectl fedhub``, as kubectl finds and completes it."""
 
+import base64
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from hub.cli import kubectl_plugin
 from tests.integration.kueue.conftest import Kueue
@@ -15,6 +18,8 @@ from tests.realcluster.clusters import Server
 from worker_agent.api.resource_type import LOCAL_QUEUES
 
 ROOT = Path(__file__).parents[3]
+NOBODY = {"token": "anybody"}
+"""Embedded servers ask nobody who they are."""
 
 
 def completions(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *typed: str) -> list[str]:
@@ -70,3 +75,30 @@ def test_kubectl_runs_it(server: Server, kueue: Kueue, tmp_path: Path) -> None:
     assert said("list", "lq", "-o", "name") == (0, "localqueue.kueue.x-k8s.io/runs\n")
     assert said("get", "lq", "-o", "name") == (0, "localqueue.kueue.x-k8s.io/runs\n")
     assert said("get", "lq", "none")[0] == 1
+
+
+@pytest.mark.parametrize("answers", [True, False], ids=["it answers", "it is not there"])
+def test_login_by_a_credential_plugin_of_the_users_own(
+    server: Server, kueue: Kueue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: bool
+) -> None:
+    config = yaml.safe_load(server.kubeconfig_file.read_text())
+    (user,) = config["users"]
+    given = {"token": user["user"].get("token", "")}
+    for field, name in (("clientCertificateData", "client-certificate-data"), ("clientKeyData", "client-key-data")):
+        given[field] = base64.b64decode(user["user"].get(name, "")).decode()
+    version = "client.authentication.k8s.io/v1"
+    answer = {"apiVersion": version, "kind": "ExecCredential", "status": given if any(given.values()) else NOBODY}
+    (tmp_path / "answer.json").write_text(json.dumps(answer))
+    command = {"command": "cat", "args": [str(tmp_path / "answer.json")]} if answers else {"command": "no-such-login"}
+    hint = {"installHint": "install it from https://example.org", "interactiveMode": "IfAvailable"}
+    user["user"] = {"exec": {"apiVersion": version, **command, **hint}}
+    (tmp_path / "config").write_text(yaml.safe_dump(config))
+    queue = put(kueue, "clusterqueue")
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+    result = kueue.run("list", "clusterqueue")
+    if answers:
+        assert (result.exit_code, queue in result.stdout) == (0, True), result.stderr
+        return
+    told = " ".join(result.stderr.split())
+    assert result.exit_code == 1
+    assert "executable no-such-login not found; install it from https://example.org" in told

@@ -1,5 +1,7 @@
 """What stands in the options of ``fedhub kueue``: read whole, or refused by a line that names option and remedy."""
 
+import os
+
 import pytest
 from typer.testing import CliRunner
 
@@ -163,3 +165,24 @@ def test_table_is_spaced_as_kubectl_does(capsys):
         "NAMESPACE   NAME     NODE LABELS   AGE",
         "ns          abcdef                 5s",
     ]
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (["--server", "host:6443"], "--server: 'host:6443': must be a URL such as https://host:port"),
+        (["--server", "https://host:port"], "--server: 'https://host:port': must be a URL"),
+        (["--server", "https://a b"], "--server: 'https://a b': must be a URL"),
+        (["--token", "two words"], "--token: has characters that cannot stand in an HTTP header"),
+        (["--token", "t\nX-Remote-User: admin"], "--token: has characters"),
+        (["--as", "eve\r\nX: y"], "--as: has characters that cannot stand in an HTTP header"),
+        (["--certificate-authority", os.devnull], "--certificate-authority: /dev/null: holds no PEM block"),
+    ],
+)
+def test_connection_that_cannot_be_made_is_told_by_its_option(typed, told, monkeypatch, tmp_path):
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    whole = ["kueue", "list", "cq", *([] if "--server" in typed else ["--server", "https://127.0.0.1:1"]), *typed]
+    result = CliRunner().invoke(app, whole)
+    message = " ".join(result.stderr.split())
+    assert (result.exit_code, told in message) == (2, True), message
+    assert "Remote-User" not in message

@@ -18,7 +18,7 @@ async def listens_where_another_does(transport: Transport, stop: asyncio.Event) 
 
 
 def test_address_in_use_is_told_in_one_line(monkeypatch, capsys):
-    monkeypatch.setattr(process, "connect", lambda path, context: NoTransport())
+    monkeypatch.setattr(process, "connect_program", lambda path, context: NoTransport())
     assert process.main(listens_where_another_does, None, "", LogOptions()) == 1
     assert capsys.readouterr().err == (
         "error: address already in use; free the address or name another in the settings\n"

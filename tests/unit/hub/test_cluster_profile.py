@@ -9,8 +9,8 @@ import pytest
 from hub.clusters import credentials
 from hub.clusters.cluster_profile import PluginProvider
 from hub.clusters.credentials import CredentialError, CredentialSources
-from hub.clusters.exec_plugin import ExecPlugin
 from worker_agent.api.multikueue import MultiKueueCluster
+from worker_agent.kube.exec_plugin import ExecPlugin
 
 PLUGIN = ExecPlugin("login", "client.authentication.k8s.io/v1", ("--quiet",))
 PROVIDERS = {"cloud": PluginProvider("cloud", PLUGIN, tells_cluster=True)}

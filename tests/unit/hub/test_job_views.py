@@ -16,7 +16,6 @@ from hub.app.job_views import JobViews, Workers
 from hub.app.remote_pods import LogQuery
 from hub.clusters.cluster_profile import PluginProvider
 from hub.clusters.credentials import Credential, CredentialSources
-from hub.clusters.exec_plugin import ExecPlugin
 from worker_agent.aggregated.access import REVIEWS
 from worker_agent.aggregated.front_proxy import User
 from worker_agent.aggregated.server import AggregatedServer
@@ -24,6 +23,7 @@ from worker_agent.api.meta import Key, ObjectMeta
 from worker_agent.api.multikueue import AgentSource, ClusterSource, MultiKueueCluster, MultiKueueClusterSpec
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import SystemClock
+from worker_agent.kube.exec_plugin import ExecPlugin
 from worker_agent.kube.transport import Request, Response
 
 BASE = "/apis/remote.fedhub.dev/v1alpha1/namespaces/ns/workloads/w"

@@ -151,7 +151,7 @@ BROKEN: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
         "clusters[0].cluster.insecure-skip-tls-verify: must be true or false",
     ),
     "proxy": (cluster(proxy_url="socks5://x:1"), "clusters[0].cluster.proxy-url: must be a URL such as http://"),
-    "exec": (user(exec={"command": "aws"}), "users[0].user.exec: exec plugins are not supported"),
+    "exec": (user(exec={"command": "aws"}), "users[0].user.exec: exec plugins are not supported here"),
     "auth provider": (user(auth_provider={"name": "gcp"}), "users[0].user.auth-provider: auth providers are not"),
     "password": (user(username="a", password="b"), "users[0].user.username: basic auth is not supported"),
     "impersonation": (lambda c: c["users"][0]["user"].update({"as": "x"}), "users[0].user.as: impersonation is not"),

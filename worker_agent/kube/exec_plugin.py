@@ -1,6 +1,7 @@
 """Credential plugins: programs that print how to log in to a cluster (client.authentication.k8s.io, v1 and v1beta1).
 
-What a plugin prints is a secret, and what it says on its error stream may be one: neither is ever quoted.
+What a plugin prints is a secret, and what it says on its error stream may be one: neither is ever quoted. A user's own
+plugin speaks to the user's terminal, as under kubectl.
 """
 
 import asyncio
@@ -10,6 +11,7 @@ import os
 import signal
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import Enum
 from typing import Any, BinaryIO, Final
 
 import msgspec
@@ -29,6 +31,14 @@ class PluginError(ConnectionError):
     """The plugin gave no credential; the text is the one that users of kubectl know, where it has one."""
 
 
+class Terminal(Enum):
+    """What a plugin has of the terminal of who asked."""
+
+    NONE = "nothing: it runs for a program"
+    TOLD = "its error stream, by which it tells the user something"
+    ASKED = "standard input too, by which the user answers, in the user's own time"
+
+
 @dataclass(frozen=True, slots=True)
 class ExecPlugin:
     """A command to run, and what it is told. ``cluster`` is ``spec.cluster`` as JSON, empty where it is not told.
@@ -42,6 +52,7 @@ class ExecPlugin:
     environment: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     install_hint: str = ""
     cluster: str = field(default="", repr=False)
+    terminal: Terminal = Terminal.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +83,11 @@ async def run(plugin: ExecPlugin) -> ExecCredential:
     finally:
         os.close(writing)
     try:
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(None if plugin.terminal is Terminal.ASKED else PATIENCE_SECONDS):
             output = await _read(plugin, pipe)
             await process.wait()
     except BaseException as error:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        _end(plugin, process)
         await process.wait()
         if isinstance(error, TimeoutError):
             raise _failure(plugin, f"gave no answer within {PATIENCE_SECONDS:g} s") from None
@@ -87,18 +97,28 @@ async def run(plugin: ExecPlugin) -> ExecCredential:
     return decode(output, plugin)
 
 
+def _end(plugin: ExecPlugin, process: asyncio.subprocess.Process) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        if plugin.terminal is Terminal.ASKED:
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
 async def _started(plugin: ExecPlugin, stdout: int) -> asyncio.subprocess.Process:
-    """In a process group of its own. Raises PluginError."""
+    """In a process group of its own, but where it asks the user: a terminal listens to its own session alone.
+
+    Raises PluginError."""
     environment = os.environ | dict(plugin.environment) | {INFO_VARIABLE: request(plugin)}
     try:
         return await asyncio.create_subprocess_exec(
             plugin.command,
             *plugin.args,
             env=environment,
-            stdin=asyncio.subprocess.DEVNULL,
+            stdin=None if plugin.terminal is Terminal.ASKED else asyncio.subprocess.DEVNULL,
             stdout=stdout,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,
+            stderr=asyncio.subprocess.DEVNULL if plugin.terminal is Terminal.NONE else None,
+            start_new_session=plugin.terminal is not Terminal.ASKED,
         )
     except FileNotFoundError:
         raise _failure(plugin, "not found") from None
@@ -126,7 +146,7 @@ async def _read(plugin: ExecPlugin, pipe: BinaryIO) -> bytes:
 
 def request(plugin: ExecPlugin) -> str:
     """The ExecCredential that the plugin is told in its environment."""
-    spec: dict[str, Any] = {"interactive": False}
+    spec: dict[str, Any] = {"interactive": plugin.terminal is Terminal.ASKED}
     if plugin.cluster:
         spec["cluster"] = json.loads(plugin.cluster)
     return json.dumps({"kind": "ExecCredential", "apiVersion": plugin.api_version, "spec": spec})

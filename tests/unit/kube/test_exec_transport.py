@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from hub.clusters.exec_plugin import ExecCredential, ExecPlugin, PluginError
-from hub.clusters.exec_transport import ExecTransport
 from worker_agent.api.timestamps import parse
 from worker_agent.kube import kubernetes_transport
+from worker_agent.kube.exec_plugin import ExecCredential, ExecPlugin, PluginError
+from worker_agent.kube.exec_transport import ExecTransport
 from worker_agent.kube.kubeconfig import ClusterConfig
 from worker_agent.kube.transport import Request, Response
 

@@ -6,15 +6,21 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import NamedTuple
 
-from hub.clusters import exec_plugin
-from hub.clusters.exec_plugin import ExecCredential, ExecPlugin, PluginError
-from worker_agent.kube import kubernetes_transport
+from worker_agent.kube import exec_plugin, kubernetes_transport
 from worker_agent.kube.clock import Clock, SystemClock
+from worker_agent.kube.exec_plugin import ExecCredential, ExecPlugin, PluginError
 from worker_agent.kube.kubeconfig import ClusterConfig
 from worker_agent.kube.transport import Request, Response, Transport
 
 Run = Callable[[ExecPlugin], Awaitable[ExecCredential]]
 Connect = Callable[[ClusterConfig], Transport]
+
+
+def connect(config: ClusterConfig) -> Transport:
+    """A Transport for a kubeconfig that may log in by a plugin. Nothing is sent yet. Raises KubeconfigError."""
+    if config.exec_plugin is None:
+        return kubernetes_transport.connect(config)
+    return ExecTransport(replace(config, exec_plugin=None), config.exec_plugin)
 
 
 class _Login(NamedTuple):
@@ -23,7 +29,7 @@ class _Login(NamedTuple):
 
 
 class ExecTransport:
-    """``config`` without an identity; ``plugin`` gives one. Nothing is run before the first request.
+    """``plugin`` gives the identity, what it does not give is ``config``'s. Nothing is run before the first request.
 
     One run serves all requests that wait for it, and goes on when they give up. A new certificate needs new
     connections; streams on the old ones go on until their server ends them or there is a third.
@@ -83,7 +89,8 @@ class ExecTransport:
             transport = before.transport
         else:
             certificate, key = _pair(credential)
-            identity = replace(self._config, client_certificate=certificate or None, client_key=key or None)
+            given = {"client_certificate": certificate, "client_key": key} if certificate else {}
+            identity = replace(self._config, **given)
             try:
                 transport = self._connect(identity)
             except ValueError as error:

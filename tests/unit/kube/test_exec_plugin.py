@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hub.clusters import exec_plugin
-from hub.clusters.exec_plugin import ExecPlugin, PluginError
+from worker_agent.kube import exec_plugin
+from worker_agent.kube.exec_plugin import ExecPlugin, PluginError
 
 V1 = "client.authentication.k8s.io/v1"
 SECRET = "s3cret-t0ken"
