@@ -89,8 +89,9 @@ class ExecTransport:
             transport = before.transport
         else:
             certificate, key = _pair(credential)
-            given = {"client_certificate": certificate, "client_key": key} if certificate else {}
-            identity = replace(self._config, **given)
+            own = self._config.client_certificate, self._config.client_key
+            shown, its_key = (certificate, key) if certificate else own
+            identity = replace(self._config, client_certificate=shown, client_key=its_key)
             try:
                 transport = self._connect(identity)
             except ValueError as error:
