@@ -17,6 +17,9 @@ class Webhook(Stanza):
     cert_dir: str = ""
     url: str = ""
     """Ours: the base URL under which the API server reaches the webhooks; empty means the in-cluster Service."""
+    lease_read_seconds: float = Field(default=3.0, gt=0, le=8)
+    """Ours: how long the webhook of jobs waits for the hub's lease before it leaves the job held; the API server waits
+    for the webhook 10 s."""
 
 
 class LocalQueueMetrics(Stanza):

@@ -128,5 +128,8 @@ def _context(pair: KeyPair, trust: Trust) -> ssl.SSLContext:
         certificate.write_bytes(pair.certificate)
         key.touch(mode=0o600)
         key.write_bytes(pair.key)
-        context.load_cert_chain(certificate, key)
+        try:
+            context.load_cert_chain(certificate, key)
+        except ssl.SSLError:
+            raise Untrusted("certificate and key are no pair; one of them may be about to be replaced") from None
     return context

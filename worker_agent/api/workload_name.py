@@ -18,6 +18,15 @@ def name_of(kind: str, group: str, owner: str, uid: str, *, extra: str = "", sho
     return with_hash(f"{kind.lower()}-{owner}", hashed, short=short)
 
 
+def is_of(name: str, kind: str, owner: str) -> bool:
+    """Whether ``name`` is what ``name_of`` gives to an owner of this kind and name, whatever its uid: of all objects of
+    a kind in a namespace that is true of one at most. A name that had to be cut is nobody's."""
+    prefix, _, digest = name.rpartition("-")
+    return (
+        prefix == f"{kind.lower()}-{owner}" and len(digest) == _HASH_LENGTH and set(digest) <= set("0123456789abcdef")
+    )
+
+
 def with_hash(prefix: str, hashed: Iterable[str], *, short: bool = False) -> str:
     """``prefix``, cut where the name would get too long, and a few digits that depend on all of ``hashed``."""
     limit = SHORT_NAME_LIMIT if short else NAME_LIMIT

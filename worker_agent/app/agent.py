@@ -264,7 +264,8 @@ class Agent:
         if self.surroundings.webhooks:
             surroundings = job_surroundings.reader(self.known, self.ancestors, configuration.jobs)
             validation = ValidationPolicy.from_gates(configuration.gates)
-            starts = job_starts.starter(self.known, self.fence, configuration.jobs)
+            patience = settings.webhook.lease_read_seconds
+            starts = job_starts.starter(self.known, self.fence, configuration.jobs, patience)
             table = hooks.table(validation, configuration.kinds.values(), surroundings, starts)
             self.webhooks = WebhookService(
                 configuration, self.client, self.clock, table, self.surroundings.certificate_lifetimes

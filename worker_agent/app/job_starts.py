@@ -1,5 +1,6 @@
 """Jobs that a hub sends are started in the webhook of their creation, as far as the agent's caches allow it."""
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
@@ -18,8 +19,14 @@ from worker_agent.kube.errors import ApiError
 log = logging.getLogger(__name__)
 
 
-def starter(known: KnownObjects, fence: Fence, policy: JobPolicy) -> Callable[[JobKind, Document], Awaitable[Document]]:
-    """A function that gives a new job as it shall be created; what may not start by itself yet stays held."""
+Start = Callable[[JobKind, Document], Awaitable[Document]]
+
+
+def starter(known: KnownObjects, fence: Fence, policy: JobPolicy, patience_seconds: float) -> Start:
+    """A function that gives a new job as it shall be created; what may not start by itself yet stays held.
+
+    A lease that is not read within ``patience_seconds`` leaves the job held too: the API server waits for an answer.
+    """
 
     def startable(kind: JobKind, job: Document) -> Document | None:
         name = prebuilt_name(job, policy)
@@ -34,7 +41,10 @@ def starter(known: KnownObjects, fence: Fence, policy: JobPolicy) -> Callable[[J
         if startable(kind, job) is None:
             return job
         try:
-            refusal = await fence.refusal(job)
+            async with asyncio.timeout(patience_seconds):
+                refusal = await fence.refusal(job)
+        except TimeoutError:
+            refusal = f"the hub's lease was not read within {patience_seconds:g} s"
         except (ApiError, ConnectionError) as error:
             refusal = str(error)
         if refusal:

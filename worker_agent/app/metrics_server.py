@@ -5,9 +5,9 @@ An address of ``0`` switches it off. Gauges are computed at the scrape.
 
 import asyncio
 import logging
-import ssl
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -21,13 +21,13 @@ from worker_agent.app.bearer_access import BearerAccess
 from worker_agent.app.health import split_address
 from worker_agent.kube.client import Client
 from worker_agent.settings import AgentSettings
-from worker_agent.webhooks import certificate_store, certificates
+from worker_agent.webhooks import certificates
+from worker_agent.webhooks.shown_certificate import FILES_READ_EVERY_SECONDS, ShownCertificate
 
 log = logging.getLogger(__name__)
 
 DEFAULT_CERT_DIR: Final = "/etc/kueue/metrics/certs"
 RIGHT: Final = PathAccess("get", "/metrics")
-FILES_READ_EVERY_SECONDS: Final = 60.0
 
 
 class MetricsServer:
@@ -49,7 +49,7 @@ class MetricsServer:
         self._before_scrape = before_scrape
         self._access = BearerAccess(client) if settings.metrics.secure_serving else None
         self._runner: web.AppRunner | None = None
-        self._context: ssl.SSLContext | None = None
+        self._certificate: ShownCertificate | None = None
         self.port = self._port
 
     async def start(self) -> None:
@@ -58,13 +58,14 @@ class MetricsServer:
             return
         disable_created_metrics()  # type: ignore[no-untyped-call]
         if self._access is not None:
-            self._context = tls.server_context(self._settings.tls)
+            self._certificate = ShownCertificate(partial(tls.server_context, self._settings.tls))
             await asyncio.to_thread(self._load_certificate)
         app = web.Application()
         app.router.add_get("/metrics", self._scrape)
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=2.0)
         await self._runner.setup()
-        await web.TCPSite(self._runner, self._host, self._port, ssl_context=self._context).start()
+        context = self._certificate.context if self._certificate is not None else None
+        await web.TCPSite(self._runner, self._host, self._port, ssl_context=context).start()
         self.port = self._runner.addresses[0][1]
 
     async def stop(self) -> None:
@@ -73,7 +74,7 @@ class MetricsServer:
 
     async def renew(self) -> None:
         """Reads certificates that somebody else manages now and then; runs until cancelled."""
-        while self._context is not None and self._files is not None:
+        while self._certificate is not None and self._files is not None:
             await self._client.clock.sleep(FILES_READ_EVERY_SECONDS)
             try:
                 await asyncio.to_thread(self._load_certificate)
@@ -88,13 +89,13 @@ class MetricsServer:
 
     def _load_certificate(self) -> None:
         """A self-signed one lives as long as the program: nobody is given its authority."""
-        assert self._context is not None
+        assert self._certificate is not None
         folder = self._files
         if folder is not None:
-            self._context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
+            self._certificate.use_files(folder)
             return
         hosts = ("localhost", "127.0.0.1", f"*.{self._settings.namespace}.svc")
-        certificate_store.load(self._context, certificates.create(hosts, self._client.clock.now()))
+        self._certificate.use(certificates.create(hosts, self._client.clock.now()))
 
     async def _scrape(self, request: web.Request) -> web.Response:
         if self._access is not None:

@@ -33,6 +33,7 @@ from worker_agent.webhooks.configurations import Configurations, Endpoint
 from worker_agent.webhooks.hooks import HookTable
 from worker_agent.webhooks.request_tally import RequestTally
 from worker_agent.webhooks.server import WebhookServer
+from worker_agent.webhooks.shown_certificate import FILES_READ_EVERY_SECONDS, ShownCertificate
 
 log = logging.getLogger(__name__)
 
@@ -88,8 +89,8 @@ class WebhookService:
         self._clock = clock
         self._table = table
         self._job_namespaces = configuration.job_namespaces
-        context = tls.server_context(settings.tls)
-        self._server = WebhookServer(table.hooks, settings.webhook.host, settings.webhook.port, context)
+        self._certificate = ShownCertificate(partial(tls.server_context, settings.tls))
+        self._server = WebhookServer(table.hooks, settings.webhook.host, settings.webhook.port, self._certificate)
         self._bundle: Bundle | None = None
         self._admits = False
         management = settings.internal_cert_management
@@ -139,14 +140,13 @@ class WebhookService:
     async def serve(self) -> None:
         """An API server that is away is waited for. Raises ApiError, OSError (port in use, unreadable files)."""
         if not self._settings.internal_cert_management.enable:
-            folder = Path(self._settings.webhook.cert_dir or DEFAULT_CERT_DIR)
-            await asyncio.to_thread(self._server.use_files, folder / "tls.crt", folder / "tls.key")
+            await asyncio.to_thread(self._certificate.use_files, self._folder)
             await self._server.start()
             return
         if self._settings.webhook.url:
             await self._patiently(self._ensure_namespace)
         self._bundle = await self._patiently(self._store.ensure)
-        await asyncio.to_thread(self._server.use, self._bundle)
+        await asyncio.to_thread(self._certificate.use, self._bundle)
         await self._server.start()
         await self._patiently(partial(self._convert_here, self._bundle))
 
@@ -173,8 +173,11 @@ class WebhookService:
     async def _look(self) -> float:
         """Brings everything in line; seconds until it has to be done again, whatever is heard."""
         self._changed.clear()
+        if not self._sources:
+            await self._read_files()
+            return FILES_READ_EVERY_SECONDS
         if self._bundle is None:
-            return LONGEST_SLEEP_SECONDS if not self._sources else RETRY_SECONDS
+            return RETRY_SECONDS
         try:
             newest = await self._store.ensure()
             # Trusted first, then shown: no caller is to meet a certificate whose CA it was not told of.
@@ -182,12 +185,24 @@ class WebhookService:
             if self._admits:
                 await self._publish(newest)
             if newest != self._bundle:
-                await asyncio.to_thread(self._server.use, newest)
+                await asyncio.to_thread(self._certificate.use, newest)
                 self._bundle = newest
         except (ApiError, ConnectionError) as error:
             log.warning("webhook certificates could not be checked: %s", error)
             return RETRY_SECONDS
         return min(self._store.next_step_seconds(newest), LONGEST_SLEEP_SECONDS)
+
+    @property
+    def _folder(self) -> Path:
+        return Path(self._settings.webhook.cert_dir or DEFAULT_CERT_DIR)
+
+    async def _read_files(self) -> None:
+        """Takes up what somebody else put in the place of certificate and key."""
+        try:
+            if await asyncio.to_thread(self._certificate.use_files, self._folder):
+                log.info("webhooks show the new certificate of %s", self._folder)
+        except OSError as error:  # ssl.SSLError is one
+            log.warning("the certificate of webhooks stays as it is: %s: %s", self._folder, error)
 
     async def _until_changed(self, seconds: float) -> None:
         changed = asyncio.ensure_future(self._changed.wait())

@@ -56,6 +56,7 @@ class Fence:
         self._clock = clock
         self._read: dict[str, HubLease | None] = {}
         self._reads_begun: dict[str, int] = {}
+        self._answered: dict[str, int] = {}
         self._turns: dict[str, asyncio.Lock] = {}
         self._wake = asyncio.Event()
         self.leases: Informer[Document] = Informer(
@@ -85,9 +86,10 @@ class Fence:
         """The hub's lease as the server has it now; one request serves all who asked before it was sent."""
         asked = self._reads_begun.get(origin, 0)
         async with self._turns.setdefault(origin, asyncio.Lock()):
-            if self._reads_begun.get(origin, 0) == asked:
-                self._reads_begun[origin] = asked + 1
+            if self._answered.get(origin, 0) <= asked:  # a read that failed or was given up serves nobody
+                number = self._reads_begun[origin] = self._reads_begun.get(origin, 0) + 1
                 self._read[origin] = await self._get(origin)
+                self._answered[origin] = number
             return self._read[origin]
 
     async def run(self) -> None:

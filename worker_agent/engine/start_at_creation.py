@@ -6,7 +6,7 @@ both. What cannot be told at this moment is left to ``job_lifecycle``, which sta
 
 from collections.abc import Mapping
 
-from worker_agent.api import names
+from worker_agent.api import names, workload_name
 from worker_agent.api.document import Document, at, put
 from worker_agent.api.job_kind import JobKind, NotYetStartable
 from worker_agent.api.job_policy import JobPolicy
@@ -28,6 +28,8 @@ def may_start(kind: JobKind, job: Document, workload: Document | None, policy: J
     origin = fencing.origin_of(workload)
     if not origin or origin != fencing.origin_of(job) or at(workload, ("metadata", "ownerReferences"), []):
         return False
+    if not workload_name.is_of(workload["metadata"]["name"], kind.resource.kind, job["metadata"].get("name") or ""):
+        return False  # several jobs may name one copy that nobody owns yet: only one of them can bear its name
     if workload["metadata"].get("deletionTimestamp") or at(workload, ("spec", "active"), True) is False:
         return False
     admitted = workload_status.is_true(workload, names.ADMITTED)

@@ -1,10 +1,7 @@
 """Where the webhooks' certificates live: one Secret shared by all replicas, so that they agree on one CA."""
 
 import logging
-import ssl
-import tempfile
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -123,14 +120,3 @@ def _told(before: Bundle | None, after: Bundle) -> str:
     if before.previous_ca and not after.previous_ca:
         return "the CA before is not trusted any more"
     return "a new certificate"
-
-
-def load(context: ssl.SSLContext, bundle: Bundle) -> None:
-    """Make the server present this certificate from the next handshake on."""
-    with tempfile.TemporaryDirectory() as folder:
-        # The standard library reads keys from files only; the folder is ours alone and gone in a moment.
-        certificate, key = Path(folder, "tls.crt"), Path(folder, "tls.key")
-        certificate.write_bytes(bundle.certificate + bundle.ca_certificate)
-        key.touch(mode=0o600)
-        key.write_bytes(bundle.key)
-        context.load_cert_chain(certificate, key)

@@ -6,9 +6,8 @@ server may have to ask for conversion. Admission is answered once it was let in.
 
 import asyncio
 import logging
-import ssl
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -17,10 +16,10 @@ from aiohttp import web
 from worker_agent.api.crds import CONVERT_PATH
 from worker_agent.kube import http_server
 from worker_agent.kube.errors import ApiError
-from worker_agent.webhooks import certificate_store, conversion, review
-from worker_agent.webhooks.certificates import Bundle
+from worker_agent.webhooks import conversion, review
 from worker_agent.webhooks.request_tally import RequestTally
 from worker_agent.webhooks.review import LONGEST_QUOTE, Hook, Review, ReviewError, Verdict
+from worker_agent.webhooks.shown_certificate import ShownCertificate
 
 log = logging.getLogger(__name__)
 
@@ -38,16 +37,14 @@ UNREADABLE = "the object is not of the form that its kind has, or this is an err
 class WebhookServer:
     """Serves ``hooks`` by path. ``start`` returns when it listens; ``ready`` tells probes so.
 
-    ``context`` says how callers may speak TLS; certificates are put into it.
+    ``certificate`` is what it shows, and says how callers may speak TLS.
     """
 
-    def __init__(self, hooks: Mapping[str, Hook], host: str, port: int, context: ssl.SSLContext | None = None) -> None:
+    def __init__(self, hooks: Mapping[str, Hook], host: str, port: int, certificate: ShownCertificate) -> None:
         self._hooks = dict(hooks)
         self._host = host
         self._wanted_port = port
-        self._context = context or ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._shown: ssl.SSLContext | None = None
-        self._context.sni_callback = self._show
+        self._certificate = certificate
         self._runner: web.AppRunner | None = None
         self._admits = False
         self.tally = RequestTally()
@@ -57,27 +54,6 @@ class WebhookServer:
     @property
     def ready(self) -> bool:
         return self._runner is not None
-
-    def use(self, bundle: Bundle) -> None:
-        """Present this certificate from the next connection on."""
-        self._change(lambda context: certificate_store.load(context, bundle))
-
-    def use_files(self, certificate: Path, key: Path) -> None:
-        """Present a certificate that somebody else manages. Raises OSError, ssl.SSLError where it cannot be read."""
-        self._change(lambda context: context.load_cert_chain(certificate, key))
-
-    def _change(self, load: Callable[[ssl.SSLContext], None]) -> None:
-        """Certificate and key go into a context one after the other, and a handshake in between would have neither: so
-        they go into a new one, of which each handshake learns at its first message."""
-        if self._shown is None:
-            load(self._context)
-        fresh = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        load(fresh)
-        self._shown = fresh
-
-    def _show(self, handshake: ssl.SSLObject, name: str | None, context: ssl.SSLContext) -> None:
-        if self._shown is not None:
-            handshake.context = self._shown
 
     def admit(self) -> None:
         """Answer admission from now on."""
@@ -89,7 +65,7 @@ class WebhookServer:
         app.router.add_post("/{path:.*}", self._handle)
         runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=5.0)
         await runner.setup()
-        site = web.TCPSite(runner, self._host or None, self._wanted_port, ssl_context=self._context)
+        site = web.TCPSite(runner, self._host or None, self._wanted_port, ssl_context=self._certificate.context)
         await site.start()
         self._runner = runner
         self.port = runner.addresses[0][1]

@@ -22,7 +22,7 @@ def sent(**changes):
 
 
 def copy(*conditions, of=None):
-    made = workload(of or sent(), *conditions, name="copy", admission=ADMISSION)
+    made = workload(of or sent(), *conditions, name="job-train-0a1b2", admission=ADMISSION)
     made = put(made, ("metadata", "ownerReferences"), None)
     return put(made, ("metadata", "labels"), ORIGIN)
 
@@ -50,6 +50,13 @@ def test_job_of_an_admitted_copy_runs_with_what_the_admission_gives_it():
 )
 def test_job_whose_copy_may_not_run_is_held(held):
     assert not start_at_creation.may_start(KIND, sent(), held, POLICY)
+
+
+@pytest.mark.parametrize("other", ["other", "tra", "train-0a1b2", "rain", ""])
+def test_of_two_jobs_that_name_one_copy_only_its_own_starts(other):
+    forged = sent(name=other)
+    assert start_at_creation.may_start(KIND, sent(), copy(*ADMITTED), POLICY)
+    assert not start_at_creation.may_start(KIND, forged, copy(*ADMITTED), POLICY)
 
 
 def test_job_that_no_hub_sent_is_held():

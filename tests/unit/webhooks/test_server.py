@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import ssl
 from datetime import UTC, datetime
+from functools import partial
 
 import aiohttp
 import pytest
@@ -14,6 +15,17 @@ from worker_agent.serving_settings import TransportSecurity
 from worker_agent.webhooks import certificates
 from worker_agent.webhooks.review import Verdict
 from worker_agent.webhooks.server import WebhookServer
+from worker_agent.webhooks.shown_certificate import ShownCertificate
+
+
+def made():
+    return certificates.create(["localhost"], datetime.now(UTC))
+
+
+def showing(bundle):
+    shown = ShownCertificate()
+    shown.use(bundle)
+    return shown
 
 
 def _caller(newest=ssl.TLSVersion.TLSv1_3):
@@ -29,9 +41,9 @@ async def _speaks(server, newest):
 
 
 async def test_callers_with_too_old_a_tls_are_turned_away():
-    context = tls.server_context(TransportSecurity(min_version="VersionTLS13"))
-    server = WebhookServer({}, "127.0.0.1", 0, context)
-    server.use(certificates.create(["localhost"], datetime.now(UTC)))
+    shown = ShownCertificate(partial(tls.server_context, TransportSecurity(min_version="VersionTLS13")))
+    shown.use(made())
+    server = WebhookServer({}, "127.0.0.1", 0, shown)
     await server.start()
     try:
         await _speaks(server, ssl.TLSVersion.TLSv1_3)
@@ -42,8 +54,7 @@ async def test_callers_with_too_old_a_tls_are_turned_away():
 
 
 async def test_it_stops_without_waiting_for_a_caller_that_hangs():
-    server = WebhookServer({}, "127.0.0.1", 0)
-    server.use(certificates.create(["localhost"], datetime.now(UTC)))
+    server = WebhookServer({}, "127.0.0.1", 0, showing(made()))
     await server.start()
     async with line_to(server.port) as (line, port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=_caller())
@@ -68,29 +79,54 @@ async def _shown_by(server):
 
 
 async def test_a_new_certificate_is_shown_from_the_next_connection_on():
-    first, second = (certificates.create(["localhost"], datetime.now(UTC)) for _ in range(2))
-    server = WebhookServer({}, "127.0.0.1", 0)
-    server.use(first)
+    first, second = made(), made()
+    shown = showing(first)
+    server = WebhookServer({}, "127.0.0.1", 0, shown)
     await server.start()
     try:
         assert await _shown_by(server) == first.certificate
-        server.use(second)
+        shown.use(second)
+        assert await _shown_by(server) == second.certificate
+    finally:
+        await server.stop()
+
+
+def write(folder, certificate, key):
+    (folder / "tls.crt").write_bytes(certificate)
+    (folder / "tls.key").write_bytes(key)
+
+
+async def test_files_of_somebody_else_are_taken_up_as_a_whole_pair(tmp_path):
+    first, second = made(), made()
+    shown = ShownCertificate()
+    write(tmp_path, first.certificate, first.key)
+    assert shown.use_files(tmp_path)
+    server = WebhookServer({}, "127.0.0.1", 0, shown)
+    await server.start()
+    try:
+        assert not shown.use_files(tmp_path)
+        write(tmp_path, second.certificate, first.key)
+        with pytest.raises(ssl.SSLError):
+            shown.use_files(tmp_path)
+        assert await _shown_by(server) == first.certificate
+        write(tmp_path, second.certificate, second.key)
+        assert shown.use_files(tmp_path)
         assert await _shown_by(server) == second.certificate
     finally:
         await server.stop()
 
 
 async def test_no_handshake_fails_while_certificates_change():
-    bundles = [certificates.create(["localhost"], datetime.now(UTC)) for _ in range(2)]
-    server = WebhookServer({}, "127.0.0.1", 0)
-    server.use(bundles[0])
+    bundles = [made(), made()]
+    shown = showing(bundles[0])
+    server = WebhookServer({}, "127.0.0.1", 0, shown)
     await server.start()
     over = asyncio.Event()
 
     async def change():
         while not over.is_set():
             for bundle in bundles:
-                await asyncio.to_thread(server.use, bundle)
+                await asyncio.to_thread(shown.use, bundle)
 
     changing = asyncio.create_task(change())
     try:
@@ -115,8 +151,7 @@ async def test_requests_are_counted_by_webhook_and_status():
     async def hook(question):
         return Verdict()
 
-    server = WebhookServer({"/validate": hook}, "127.0.0.1", 0)
-    server.use(certificates.create(["localhost"], datetime.now(UTC)))
+    server = WebhookServer({"/validate": hook}, "127.0.0.1", 0, showing(made()))
     await server.start()
     try:
         told = [await _posted(server.port, path, b"nonsense") for path in ("/validate", "/none")]
