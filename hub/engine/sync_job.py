@@ -7,7 +7,7 @@ from typing import Final
 
 from hub.engine import fencing, remote_objects
 from hub.engine.intents import HubIntent
-from hub.engine.remote_group import RemoteGroup, Sight
+from hub.engine.remote_group import DEFERRED_SYNC_SECONDS, RemoteGroup, Sight
 from worker_agent.api import names
 from worker_agent.api.document import Document
 from worker_agent.api.job_kind import Finish, JobKind
@@ -18,6 +18,9 @@ from worker_agent.engine.intents import MULTIKUEUE_MANAGER, CreateObject, PatchO
 
 LONGEST_LAG: Final = timedelta(minutes=1)
 """How long a job's own word of its end is waited for."""
+
+STARTING: Final = timedelta(minutes=5)
+"""How long the start of a job here is waited for in silence, once nothing stands in its way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,31 @@ def _unstarted(kind: JobKind, job: Document, workload: Document) -> Document:
     pod_sets = (workload.get("spec") or {}).get("podSets") or ()
     restored, changed = kind.restore(job, [PodSetInfo.of_pod_set(pod_set) for pod_set in pod_sets])
     return kind.suspend(restored) if changed else job
+
+
+def pause_seconds(group: RemoteGroup, now: datetime) -> float:
+    """When to look again at a job whose status could not be copied.
+
+    The start of a job here is an event that wakes us anyway. In a long queue of starts each look takes time from them,
+    so looks become rare as the wait gets long.
+    """
+    admitted = group.local.since(names.ADMITTED)
+    if admitted is None or group.job is None or not is_being_started(group, group.job, now):
+        return DEFERRED_SYNC_SECONDS
+    return max(DEFERRED_SYNC_SECONDS, (now - admitted).total_seconds() / 2)
+
+
+def is_being_started(group: RemoteGroup, local: Document, now: datetime) -> bool:
+    """The Workload is admitted here, and its suspended job is about to be started, which may take a while in a burst.
+
+    What a suspended job is told until then nobody would read, and its start takes it back.
+    """
+    kind, admitted = group.owner.kind, group.local.since(names.ADMITTED)
+    if kind is None or admitted is None or not group.local.is_true(names.ADMITTED):
+        return False
+    if group.local.is_true(names.EVICTED) or not kind.of_member.is_suspended(local):
+        return False
+    return timedelta(0) <= now - admitted < STARTING
 
 
 def lags(group: RemoteGroup, cluster: str, copy: Sight, now: datetime) -> bool:
@@ -160,6 +188,8 @@ def _kept_in_step(group: RemoteGroup, cluster: str, local: Document, remote: Doc
     if group.unmarked and kind.finished(remote) is None:
         return JobSync(tuple(intents))
     home = kind.status_back(local, kind.without_interim(remote) if group.unmarked else remote, now)
+    if home.deferred and is_being_started(group, local, now):
+        return JobSync(tuple(intents), deferred=True)
     if home.status is not None:
         intents.append(
             PatchObject(

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from hub.engine import fencing, sync_check, sync_job, sync_removal
 from hub.engine.intents import CountAdmitted, HubIntent, Revisit
-from hub.engine.remote_group import DEFERRED_SYNC_SECONDS, RemoteGroup, Sight
+from hub.engine.remote_group import RemoteGroup, Sight
 from worker_agent.api import names
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import WORKLOADS
@@ -54,7 +54,7 @@ def adopt(group: RemoteGroup, cluster: str, copy: Sight, now: datetime) -> list[
     if sync.refused or any(isinstance(intent, RetryWithError) for intent in intents):
         return intents
     timeout = group.policy.worker_lost_timeout.total_seconds()
-    intents.append(RequeueAfter(DEFERRED_SYNC_SECONDS if sync.deferred else timeout))
+    intents.append(RequeueAfter(sync_job.pause_seconds(group, now) if sync.deferred else timeout))
     return intents
 
 

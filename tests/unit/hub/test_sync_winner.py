@@ -134,6 +134,33 @@ def test_s6_a_status_that_may_not_be_copied_yet_is_looked_at_again_soon():
     assert one(RequeueAfter, intents).seconds == 2
 
 
+def waiting_for_start(admitted_for: timedelta, *, suspended: bool = True) -> RemoteGroup:
+    """The remote job runs for long; the Workload here was admitted a while ago, and its job is not started yet."""
+    local = checked("Ready", condition(names.ADMITTED, at=NOW - admitted_for), clusterName="w1")
+    remote = holding(copy(ADMITTED), job(origin="multikueue", suspend=False, active=3))
+    return group(local, {"w1": remote}, local_job=job(suspend=suspended))
+
+
+def test_s6_a_job_that_is_about_to_be_started_here_is_not_marked_as_suspended():
+    assert of(PatchObject, sync.decide(waiting_for_start(timedelta(minutes=1)), NOW)) == []
+
+
+def test_s6_a_job_that_is_not_started_here_for_long_is_marked_as_suspended():
+    (mark,) = one(PatchObject, sync.decide(waiting_for_start(timedelta(minutes=6)), NOW)).after["status"]["conditions"]
+    assert (mark["type"], mark["reason"]) == ("Suspended", "MultiKueueAdapter")
+
+
+@pytest.mark.parametrize(("admitted_for", "seconds"), [(1, 2), (4, 2), (60, 30), (600, 2)])
+def test_s6_the_longer_a_start_here_takes_the_rarer_are_looks_at_it(admitted_for, seconds):
+    found = waiting_for_start(timedelta(seconds=admitted_for))
+    assert one(RequeueAfter, sync.decide(found, NOW)).seconds == seconds
+
+
+def test_s6_a_started_job_gets_its_status_at_once():
+    change = one(PatchObject, sync.decide(waiting_for_start(timedelta(minutes=1), suspended=False), NOW))
+    assert change.after["status"] == {"active": 3}
+
+
 def test_s6_a_delayed_topology_is_ready_once_the_worker_has_assigned_it():
     pending = {"podSetAssignments": [{"name": "main", "delayedTopologyRequest": "Pending"}]}
     assigned = {"podSetAssignments": [{"name": "main", "topologyAssignment": {"levels": ["host"]}}]}
