@@ -33,12 +33,12 @@ from hub.controllers.preflight import Preflight
 from hub.controllers.quota_controller import QuotaController
 from hub.controllers.remote_events import Listeners, RemoteEvents
 from hub.controllers.sync_controller import SyncController
-from hub.engine import sync_owner
+from hub.engine import condition, sync_owner
 from hub.engine.knowledge_event import KnowledgeEvent
 from hub.engine.remote_group import CAPACITY_AWARE, INCREMENTAL
 from hub.evaluation.evaluator import Evaluator
 from hub.metrics import HubMetrics
-from worker_agent.api import need, resource_type
+from worker_agent.api import names, need, resource_type
 from worker_agent.api.dispatch_policy import DispatchPolicy
 from worker_agent.api.job_kind import JobKind
 from worker_agent.api.meta import Object
@@ -53,6 +53,8 @@ log = logging.getLogger(__name__)
 
 FIRST_CONTACT_SECONDS: Final = 8.0
 """The longest wait for the workers before the first decision."""
+LOST_CONTACT_SECONDS: Final = 1.0
+"""The same for a worker that was out of reach when somebody led last: it most likely still is."""
 
 REPORTING_CONTROLLER: Final = "multikueue"
 
@@ -266,19 +268,18 @@ class Hub:
     async def _first_contact(self) -> None:
         """Wait until every worker was tried once: whoever decides earlier counts the late ones out."""
         clock = self.agent.clock
-        deadline = clock.monotonic() + FIRST_CONTACT_SECONDS
-        while not self._all_tried() and clock.monotonic() < deadline:
+        began = clock.monotonic()
+        while any(clock.monotonic() - began < _patience(cluster) for cluster in self._untried()):
             await clock.sleep(0.05)
 
-    def _all_tried(self) -> bool:
-        """Whether every worker has been reached, or found out of reach."""
+    def _untried(self) -> Iterator[MultiKueueCluster]:
+        """Workers that were neither reached yet nor found out of reach."""
         for cluster in self.objects.clusters.values():
             if cluster.metadata.name in self.clients.never_reached:
                 continue
             entry = self.clients.entries.get(cluster.metadata.name)
             if entry is None or (not entry.contact.connected and not entry.contact.failures):
-                return False
-        return True
+                yield cluster
 
     def _remote_event(self, cluster: str, resource: ResourceType, event: Any, raw: bytes) -> None:
         self.events(cluster, resource, event, raw)
@@ -327,3 +328,9 @@ class Hub:
         self.spans.contact_changed(cluster)
         if self.quotas is not None:
             self.quotas.contact_changed(cluster, self.clients.connected())
+
+
+def _patience(cluster: MultiKueueCluster) -> float:
+    """Seconds that the first decision waits for this worker."""
+    told = condition.find(cluster.status.conditions, names.ACTIVE)
+    return LOST_CONTACT_SECONDS if told is not None and told.status == "False" else FIRST_CONTACT_SECONDS

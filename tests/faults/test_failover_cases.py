@@ -93,3 +93,30 @@ def test_no_nomination_begins_before_an_eviction_is_complete():
         assert len(places(world)) == 1
 
     federation(story, keep=True, dispatcher=ALL_AT_ONCE)
+
+
+def test_a_new_leader_does_not_wait_long_for_a_worker_that_was_out_of_reach_before():
+    async def story(world):
+        place, other = await started(world)
+        world.lines[f"hub>{place}"].stall()
+        await until(lambda: is_told_unreachable(world, place), 900)
+        await world.kill("hub")
+        world.start("hub")
+        await world.clients[MANAGER].create(JOBS, submitted("next", cpu=1, seconds=900.0, priority=0), NAMESPACE)
+        assert await until(lambda: places(world, "next") == [other], 60) < 5
+
+    federation(story, keep=True)
+
+
+def is_told_unreachable(world, cluster):
+    found = world.servers[MANAGER].core.state.get("kueue.x-k8s.io/multikueueclusters", "", cluster).document()
+    return any(c["type"] == names.ACTIVE and c["status"] == "False" for c in found["status"]["conditions"])
+
+
+async def until(condition, patience):
+    """Seconds until the function is true."""
+    began = asyncio.get_running_loop().time()
+    while not condition():
+        assert asyncio.get_running_loop().time() - began < patience, "did not come about"
+        await asyncio.sleep(0.1)
+    return asyncio.get_running_loop().time() - began
