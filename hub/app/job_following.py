@@ -24,7 +24,7 @@ from worker_agent.api.resource_type import ResourceType
 from worker_agent.jobs import KINDS
 from worker_agent.kube import errors
 from worker_agent.kube.client import Client
-from worker_agent.kube.errors import ApiError, NotFound
+from worker_agent.kube.errors import ApiError, NotFound, ServerError
 from worker_agent.kube.transport import Request, Response
 
 SHORT_NAMES: Final[Mapping[str, str]] = {
@@ -148,6 +148,8 @@ class JobOnManager:
     def __init__(self, manager: Client, own: Mapping[str, Client] | None = None) -> None:
         self._manager = manager
         self._own = own or {}
+        self.unread: dict[str, str] = {}
+        """Workers whose events could not be asked for, and why."""
 
     async def sights(self, kind: str, key: Key) -> list[Sight]:
         """The workloads of a job. Raises NoSuchJob, ApiError, ConnectionError."""
@@ -172,7 +174,8 @@ class JobOnManager:
         return sorted(pods.values(), key=lambda each: (each.cluster, each.name))
 
     async def events(self, sights: list[Sight]) -> list[tuple[str, Document]]:
-        """Cluster and event, the oldest first: of the manager, and of where the workloads are."""
+        """Cluster and event, the oldest first: of the manager, and of where the workloads are. A worker that is away is
+        named in ``unread``."""
         questions = [(MANAGER, sight) for sight in sights]
         questions += [(sight.place.cluster, sight) for sight in sights if sight.place.cluster]
         found = await asyncio.gather(*(self._events_of(cluster, sight) for cluster, sight in questions))
@@ -186,6 +189,11 @@ class JobOnManager:
             if not sight.place.finished:
                 raise
             return []  # its copy in the worker is gone
+        except (ServerError, ConnectionError) as error:
+            if cluster == MANAGER:
+                raise
+            self.unread[cluster] = error.message if isinstance(error, ServerError) else str(error)
+            return []
 
     async def _pods_of(self, sight: Sight) -> list[PodThere]:
         cluster = sight.place.cluster or MANAGER

@@ -244,8 +244,10 @@ async def _opened(opening: Awaitable[Response], query: LogQuery, request: web.Re
 
 
 async def _passed_on(stream: Response, request: web.Request, cluster: str) -> web.StreamResponse:
-    """The pieces as they come, until they end or their reader is gone. A log that breaks off is sent without an end:
-    what has begun as an answer cannot become a refusal."""
+    """The pieces as they come, until they end or their reader is gone.
+
+    A log that breaks off says so in a last line, for an API server may pass its end on as any other, and is sent without
+    an end: what has begun as an answer cannot become a refusal."""
     response = web.StreamResponse(headers={"Content-Type": "text/plain", CLUSTER_HEADER: cluster})
     pieces = aiter(stream.stream)
     try:
@@ -255,9 +257,18 @@ async def _passed_on(stream: Response, request: web.Request, cluster: str) -> we
         await response.write_eof()
     except ConnectionError as error:
         log.info("a log from cluster %s broke off: %s", cluster, error)
+        await _told_of_its_end(response, f"fedhub: the log from cluster {cluster} breaks off here: {error}\n")
         if request.transport is not None:
             request.transport.close()
     return response
+
+
+async def _told_of_its_end(response: web.StreamResponse, line: str) -> None:
+    """A reader that is gone is told nothing."""
+    if not response.prepared:
+        return
+    with contextlib.suppress(ConnectionError):
+        await response.write(line.encode())
 
 
 async def _while_read(work: Awaitable[Result], request: web.Request) -> Result:

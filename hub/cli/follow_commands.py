@@ -131,7 +131,8 @@ def events(
 ) -> None:
     """Show what happened to a job: events of the manager, and of its copy and its pods in the cluster where it runs.
 
-    Rights as for fedhub logs; asked for is list events.
+    Rights as for fedhub logs; asked for is list events. Where a worker is away the others' events are shown, and the
+    command says so and exits with 1.
 
     Examples:
 
@@ -146,6 +147,8 @@ def events(
             if sight.place.cluster is None:
                 output.say(f"{sight.name} runs nowhere yet: {sight.place.why}")
         _tell_events(found, output_format)
+        if unread := following.unread:
+            output.fail("; ".join(f"no events of cluster {name}: {why}" for name, why in sorted(unread.items())))
 
     _run(work, job, (namespace, worker, kubeconfig, context))
 

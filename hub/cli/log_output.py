@@ -12,6 +12,7 @@ from hub.cli import output
 from worker_agent.api.document import Document
 from worker_agent.kube.errors import ApiError, BadRequest
 
+AGAIN: Final = "the container goes on: ask again, with --since for what was missed"
 DEFAULT_CONTAINER: Final = "kubectl.kubernetes.io/default-container"
 
 
@@ -73,6 +74,11 @@ class LogPrinter:
                 *lines, rest = (rest + piece).split(b"\n")
                 _write(b"".join(title + line + b"\n" for line in lines))
             _write(title + rest if rest else b"")
+        except BrokenPipeError:  # who reads what we print has seen enough
+            raise
+        except ConnectionError as error:
+            _write(title + rest + b"\n" if rest else b"")
+            output.fail(f"cluster {pod.cluster}: the log of pod {pod.name} broke off: {error}; {AGAIN}")
         finally:
             await stream.close()
 

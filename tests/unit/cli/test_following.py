@@ -1,6 +1,7 @@
 """``fedhub logs``, ``pods`` and ``events``: wrong use, and what is printed of what was found."""
 
 import asyncio
+import dataclasses
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -9,13 +10,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from hub.app.job_following import PodThere
+from hub.app.job_following import JobOnManager, PodThere, Sight
 from hub.app.remote_pods import LogQuery
 from hub.cli import app, follow_commands
 from hub.cli.follow_commands import ListFormat
 from hub.cli.log_output import LogPrinter, Selection
+from hub.engine.job_place import Place
 from worker_agent.api.document import Document
-from worker_agent.kube.errors import ApiError
+from worker_agent.kube.errors import ApiError, ServerError
 from worker_agent.kube.transport import Response
 
 
@@ -129,3 +131,40 @@ def test_structured_output_says_where_each_object_is(capsys):
 def test_names_can_be_used_again(capsys):
     follow_commands._tell_pods([("east", there("a").pod)], ListFormat.NAME)
     assert capsys.readouterr().out == "pod/a\n"
+
+
+class Broken(Pods):
+    async def log(self, workload: Document, pod: str, query: LogQuery) -> Response:
+        async def stream() -> AsyncIterator[bytes]:
+            yield b"one\ntw"
+            raise ConnectionError("another agent took its place")
+
+        return Response(200, {}, stream())
+
+
+def test_a_log_that_breaks_off_says_so(capfd):
+    pod = dataclasses.replace(there("p"), source=Broken())  # type: ignore[arg-type]
+    with pytest.raises(typer.Exit) as ended:
+        asyncio.run(LogPrinter().print([pod], Selection(), LogQuery(follow=True)))
+    found = capfd.readouterr()
+    assert (ended.value.exit_code, found.out) == (1, "one\ntw\n")
+    assert "cluster east: the log of pod p broke off: another agent took its place; the container goes on" in found.err
+
+
+class Away:
+    async def events(self, workload: Document) -> list[Document]:
+        raise ServerError(503, "ServiceUnavailable", "cluster east cannot be reached: its agent is not connected")
+
+
+class Here:
+    async def events(self, workload: Document) -> list[Document]:
+        return [{"metadata": {"uid": "e"}, "reason": "CreatedWorkload"}]
+
+
+def test_events_name_the_worker_that_is_away(monkeypatch):
+    following = JobOnManager(None)  # type: ignore[arg-type]
+    monkeypatch.setattr(following, "source", lambda cluster: Away() if cluster == "east" else Here())
+    sight = Sight({"metadata": {"name": "w"}}, Place("east"))
+    found = asyncio.run(following.events([sight]))
+    assert [(cluster, event["reason"]) for cluster, event in found] == [("", "CreatedWorkload")]
+    assert following.unread == {"east": "cluster east cannot be reached: its agent is not connected"}
