@@ -246,8 +246,8 @@ async def _opened(opening: Awaitable[Response], query: LogQuery, request: web.Re
 async def _passed_on(stream: Response, request: web.Request, cluster: str) -> web.StreamResponse:
     """The pieces as they come, until they end or their reader is gone.
 
-    A log that breaks off says so in a last line, for an API server may pass its end on as any other, and is sent without
-    an end: what has begun as an answer cannot become a refusal."""
+    A log that breaks off says so in a last line, for an API server may pass its end on as any other, and is sent
+    without an end: what has begun as an answer cannot become a refusal."""
     response = web.StreamResponse(headers={"Content-Type": "text/plain", CLUSTER_HEADER: cluster})
     pieces = aiter(stream.stream)
     try:
