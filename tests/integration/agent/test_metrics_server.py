@@ -96,12 +96,21 @@ async def test_a_service_account_scrapes_once_a_role_lets_it(metrics):
     assert "kueue_build_info" in text
 
 
+TOLD = (
+    r'controller_runtime_max_concurrent_reconciles\{controller="workload"\} 10\.0',
+    r'controller_runtime_reconcile_total\{controller="clusterqueue",result="success"\}',
+    r'workqueue_depth\{controller="batch/job",name="batch/job"\}',
+    r'rest_client_requests_total\{code="200",host="[^"]*",method="GET"\} [1-9]',
+)
+
+
 async def test_a_running_agent_tells_of_its_controllers_and_requests(tmp_path):
     async with world(tmp_path) as cluster:
         agent = await cluster.start_agent()
-        text = generate_latest(agent.metrics.registry).decode()
+
+        async def missing_none():
+            text = generate_latest(agent.metrics.registry).decode()
+            return all(re.search(pattern, text) for pattern in TOLD)
+
+        await cluster.until(missing_none, "all series are there")
         await cluster.stop_agent()
-    assert 'controller_runtime_max_concurrent_reconciles{controller="workload"} 10.0' in text
-    assert 'controller_runtime_reconcile_total{controller="clusterqueue",result="success"}' in text
-    assert 'workqueue_depth{controller="batch/job",name="batch/job"}' in text
-    assert re.search(r'rest_client_requests_total\{code="200",host="[^"]*",method="GET"\} [1-9]', text)
