@@ -70,8 +70,9 @@ class QueueControllers:
         engine.add_view_handler(self._view_changed)
 
     def _cluster_queue_changed(self, event: Event[ClusterQueue]) -> None:
+        """The echo of a status that was just written is no news: told at once, each would bring on the next."""
         if event.new is not None:
-            self.cluster_queues.enqueue(event.key)
+            self.cluster_queues.enqueue(event.key, self._wait(event.key) if _is_echo(event) else 0.0)
 
     def _local_queue_changed(self, event: Event[LocalQueue]) -> None:
         if event.new is None or (event.old is not None and event.old.spec == event.new.spec):
@@ -158,3 +159,17 @@ class QueueControllers:
     async def _cohort(self, key: Key) -> float | None:
         share = self._engine.view.cohort_shares.get(key.name)
         return await self._applier.apply([queue_status.cohort(key.name, share)])
+
+
+def _is_echo(event: Event[ClusterQueue]) -> bool:
+    """Nothing changed but the status, or fields that no controller of queues reads."""
+    old, new = event.old, event.new
+    if old is None or new is None:
+        return False
+    before, after = old.metadata, new.metadata
+    return (before.uid, before.generation, before.deletion_timestamp, before.finalizers) == (
+        after.uid,
+        after.generation,
+        after.deletion_timestamp,
+        after.finalizers,
+    )
