@@ -43,6 +43,10 @@ class Asker:
     own: Mapping[str, Transport] = field(default_factory=dict)
 
 
+class NeedsOwnContext(CredentialError):
+    """The asker cannot use the hub's way to a worker, with which nothing need be wrong."""
+
+
 class Reading:
     """What is known of the workers: ``reached`` says of which, and as of when; ``unread`` why not of the others."""
 
@@ -90,12 +94,12 @@ class Reading:
         source = cluster.spec.cluster_source
         if source.agent is not None:
             message = f"its agent dials the hub: give a context of your own with --worker {name}=CONTEXT"
-            raise CredentialError("AgentNotReadable", message)
+            raise NeedsOwnContext("AgentNotReadable", message)
         if source.cluster_profile_ref is not None:
             message = (
                 f"the hub runs a program for its credential: give a context of your own with --worker {name}=CONTEXT"
             )
-            raise CredentialError("ProfileNotReadable", message)
+            raise NeedsOwnContext("ProfileNotReadable", message)
         if source.kube_config is not None and not credentials.uses_path(cluster):
             await self._secret(Key(self._asker.configuration.namespace, source.kube_config.location), name)
         configuration = self._asker.configuration
@@ -113,7 +117,7 @@ class Reading:
             return
         except Forbidden:
             message = f"you may not read Secret {key}: give a context of your own with --worker {cluster}=CONTEXT"
-            raise CredentialError("SecretNotReadable", message) from None
+            raise NeedsOwnContext("SecretNotReadable", message) from None
 
 
 async def _knowledge(client: Client, cluster: str) -> list[KnowledgeEvent]:

@@ -50,7 +50,7 @@ def doctor(  # noqa: PLR0913, PLR0917 - the command's own options
     """
     from hub.app.doctor import examination  # noqa: PLC0415 - imports that take long wait until they are needed
     from hub.app.doctor.snapshot import Role  # noqa: PLC0415
-    from hub.app.worker_reading import Reading  # noqa: PLC0415
+    from hub.app.worker_reading import NeedsOwnContext, Reading  # noqa: PLC0415
 
     asker = asker_of(config, feature_gates, worker, kubeconfig)
     sick = False
@@ -59,7 +59,10 @@ def doctor(  # noqa: PLR0913, PLR0917 - the command's own options
         nonlocal sick
 
         async def reach(name: str, clusters: "Mapping[str, MultiKueueCluster]") -> "Transport":
-            return await Reading(client, clusters, asker).transport(name)
+            try:
+                return await Reading(client, clusters, asker).transport(name)
+            except NeedsOwnContext as error:
+                raise examination.Unasked(str(error)) from None
 
         if agent:
             results = await examination.of_cluster(client, context or "this", Role.AGENT, namespace)

@@ -21,8 +21,14 @@ from worker_agent.kube.transport import Transport
 PATIENCE_SECONDS: Final = 60.0
 """For one cluster."""
 
+REMEDY: Final = "bring a context of your own: --worker {name}=CONTEXT"
+
 Reach = Callable[[str, Mapping[str, MultiKueueCluster]], Awaitable[Transport]]
 """A connection to a worker, by its name. Raises ConnectionError, ApiError or ValueError with the reason."""
+
+
+class Unasked(Exception):
+    """A worker that is not looked at without a context of the asker's own, and need not be: nothing is wrong there."""
 
 
 @dataclass(slots=True)
@@ -88,11 +94,12 @@ async def _worker(
                 await client.close()
     except TimeoutError:
         problem = f"does not answer within {PATIENCE_SECONDS:g} s"
+    except Unasked as error:
+        unasked = finding.note(f"cluster/{name}", f"not looked at: {error}", REMEDY.format(name=name))
+        return [Result(name, "contact", [unasked])]
     except ApiError as error:
         problem = error.message
     except (ConnectionError, CredentialError, ValueError) as error:
         problem = str(error)
-    unreached = finding.error(
-        f"cluster/{name}", f"cannot be looked at: {problem}", f"bring a context of your own: --worker {name}=CONTEXT"
-    )
+    unreached = finding.error(f"cluster/{name}", f"cannot be looked at: {problem}", REMEDY.format(name=name))
     return [Result(name, "contact", [unreached])]

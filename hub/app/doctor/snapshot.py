@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from hub.app import roles
+from hub.app.doctor import program
 from worker_agent.aggregated.registration import API_SERVICES, SERVICES
 from worker_agent.api import resource_type as kinds
 from worker_agent.api.document import Document
@@ -74,9 +75,37 @@ class Snapshot:
     denied: Sequence[Need] | None = None
 
     @property
-    def program(self) -> str:
-        """Name of the program's Deployment and service account."""
+    def usual(self) -> str:
+        """What the program is called in our manifests."""
         return roles.HUB if self.role is Role.HUB else roles.AGENT
+
+    @property
+    def deployment(self) -> Document | None:
+        """The program's, whatever it is called; None where it runs outside of the cluster, or not at all."""
+        command = "fedhub" if self.role is Role.HUB else "fedhub-agent"
+        return program.deployment(self.all(kinds.DEPLOYMENTS), self.namespace, command, self.usual)
+
+    @property
+    def program(self) -> str:
+        """Name of the program's Deployment."""
+        found = self.deployment
+        return str(found["metadata"]["name"]) if found is not None else self.usual
+
+    @property
+    def account(self) -> str:
+        """Name of the program's service account."""
+        return program.account(self.deployment, self.usual)
+
+    def is_outside(self) -> bool:
+        """Whether the program runs outside of this cluster: its webhooks are asked by an address of their own."""
+        hooks = [
+            hook
+            for resource in (kinds.MUTATING_WEBHOOKS, kinds.VALIDATING_WEBHOOKS)
+            for each in self.all(resource)
+            if each["metadata"]["name"].startswith((self.usual, "fedhub-", "kueue-"))
+            for hook in each.get("webhooks") or ()
+        ]
+        return self.deployment is None and any((hook.get("clientConfig") or {}).get("url") for hook in hooks)
 
     def all(self, resource: ResourceType) -> Sequence[Document]:
         return self.objects.get(resource) or ()
@@ -136,7 +165,7 @@ async def _time(client: Client) -> tuple[datetime, float]:
 
 async def _denied(client: Client, snapshot: Snapshot) -> Sequence[Need] | None:
     limit = asyncio.Semaphore(_AT_A_TIME)
-    needs = [need for need in roles.PROGRAMS[snapshot.program]() if not need.outside and not need.names]
+    needs = [need for need in roles.PROGRAMS[snapshot.usual]() if not need.outside and not need.names]
     asked = [
         (group, resource, verb, place)
         for group, resource, verb, place in sorted(
@@ -166,7 +195,7 @@ async def _may(client: Client, snapshot: Snapshot, asked: tuple[str, str, str, P
     attributes: dict[str, Any] = {"group": group, "resource": plural, "subresource": subresource, "verb": verb}
     if place is Place.OWN_NAMESPACE:
         attributes["namespace"] = snapshot.namespace
-    account = f"system:serviceaccount:{snapshot.namespace}:{snapshot.program}"
+    account = f"system:serviceaccount:{snapshot.namespace}:{snapshot.account}"
     groups = ["system:serviceaccounts", f"system:serviceaccounts:{snapshot.namespace}", "system:authenticated"]
     review = {
         "apiVersion": "authorization.k8s.io/v1",

@@ -17,11 +17,19 @@ LEADER = "c1f6bfd2.kueue.x-k8s.io"
 
 
 def check(snapshot: Snapshot) -> Iterator[Finding]:
-    deployment = snapshot.find(DEPLOYMENTS, snapshot.program, snapshot.namespace)
+    deployment = snapshot.deployment
     about = f"deployment/{snapshot.namespace}/{snapshot.program}"
     if deployment is not None:
         yield from _replicas(about, deployment)
-    elif not any(is_fresh(snapshot, each) for each in leader_leases(snapshot)):
+    elif any(is_fresh(snapshot, each) for each in leader_leases(snapshot)):
+        pass
+    elif snapshot.is_outside():
+        yield finding.note(
+            about,
+            "runs outside of this cluster, without leader election: nothing here tells whether it runs now",
+            "see the program where it runs; of a local federation: fedhub status",
+        )
+    else:
         yield finding.error(
             about,
             "is not installed, and nobody leads: nothing is admitted on this cluster",

@@ -13,7 +13,7 @@ READS = ()
 
 
 def check(snapshot: Snapshot) -> Iterator[Finding]:
-    account = f"serviceaccount/{snapshot.namespace}/{snapshot.program}"
+    account = f"serviceaccount/{snapshot.namespace}/{snapshot.account}"
     if snapshot.denied is None:
         yield finding.note(
             account,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
-from hub.app.doctor import finding
+from hub.app.doctor import finding, program
 from hub.app.doctor.finding import Finding
 from hub.app.doctor.snapshot import ENDPOINT_SLICES, Snapshot
 from worker_agent.aggregated.registration import SERVICES
@@ -47,7 +47,11 @@ def conversions(snapshot: Snapshot) -> Iterator[tuple[str, Document]]:
 
 def _is_ours(snapshot: Snapshot, configuration: Document) -> bool:
     name = str(configuration["metadata"]["name"])
-    return name.startswith((snapshot.program, "fedhub-", "kueue-"))
+    if name.startswith((snapshot.program, "fedhub-", "kueue-")):
+        return True
+    services = [(hook.get("clientConfig") or {}).get("service") or {} for hook in configuration.get("webhooks") or ()]
+    places = [(str(each.get("name", "")), str(each.get("namespace", ""))) for each in services]
+    return any(program.serves(snapshot.find(SERVICES, *place), snapshot.deployment) for place in places)
 
 
 def _clients(snapshot: Snapshot, about: str, clients: list[Document]) -> Iterator[Finding]:
