@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from worker_agent.kube.client import Client
     from worker_agent.kube.transport import Transport
 
-Namespace = Annotated[str, typer.Option("--namespace", "-n", help="Where hub and agents are installed.")]
+Namespace = Annotated[
+    str,
+    typer.Option(
+        "--namespace",
+        "-n",
+        help="Where hub and agents are installed; without it, where their Deployments are.",
+        show_default=False,
+    ),
+]
 Output = Annotated[Format, typer.Option("--output", "-o", help="Output format; wide shows what is well, too.")]
 
 
@@ -26,7 +34,7 @@ def doctor(  # noqa: PLR0913, PLR0917 - the command's own options
     agent: Annotated[
         bool, typer.Option("--agent", help="Look at one cluster with an agent, not at a manager and its workers.")
     ] = False,
-    namespace: Namespace = "fedhub-system",
+    namespace: Namespace = "",
     config: Config = None,
     feature_gates: FeatureGates = "",
     kubeconfig: Kubeconfig = None,

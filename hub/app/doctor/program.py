@@ -19,6 +19,11 @@ def deployment(found: Iterable[Document], namespace: str, command: str, usual: s
     return next(iter(labelled), None) or next((each for each in here if each["metadata"]["name"] == usual), None)
 
 
+def namespace(found: Iterable[Document], command: str) -> str:
+    """Where a Deployment that is part of fedhub runs ``command``; empty where none does."""
+    return next((str(each["metadata"]["namespace"]) for each in found if _is_ours(each) and _runs(each, command)), "")
+
+
 def account(deployment: Document | None, usual: str) -> str:
     """The service account that a Deployment runs as."""
     named = at(deployment or {}, ("spec", "template", "spec", "serviceAccountName"), "")

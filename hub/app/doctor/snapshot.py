@@ -44,6 +44,10 @@ READ: Final[tuple[ResourceType, ...]] = (
     kinds.MULTIKUEUE_CLUSTERS,
     kinds.MULTIKUEUE_CONFIGS,
 )
+NAMESPACE: Final = "fedhub-system"
+"""Of our manifests."""
+NAMESPACE_OUTSIDE: Final = "kueue-system"
+"""Where a program looks that is told of none by its settings."""
 _AT_A_TIME: Final = 16
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
@@ -82,8 +86,11 @@ class Snapshot:
     @property
     def deployment(self) -> Document | None:
         """The program's, whatever it is called; None where it runs outside of the cluster, or not at all."""
-        command = "fedhub" if self.role is Role.HUB else "fedhub-agent"
-        return program.deployment(self.all(kinds.DEPLOYMENTS), self.namespace, command, self.usual)
+        return program.deployment(self.all(kinds.DEPLOYMENTS), self.namespace, self.command, self.usual)
+
+    @property
+    def command(self) -> str:
+        return "fedhub" if self.role is Role.HUB else "fedhub-agent"
 
     @property
     def program(self) -> str:
@@ -122,7 +129,8 @@ class Snapshot:
 
 
 async def read(client: Client, cluster: str, role: Role, namespace: str) -> Snapshot:
-    """Raises ConnectionError where the server cannot be reached, Unauthorized where it knows nobody."""
+    """An empty ``namespace`` is the one that the program is installed in, as far as the cluster tells. Raises
+    ConnectionError where the server cannot be reached, Unauthorized where it knows nobody."""
     now, clock_error = await _time(client)
     snapshot = Snapshot(cluster, role, namespace, now, clock_error)
     listed = await asyncio.gather(*(_listed(client, resource) for resource in READ))
@@ -130,11 +138,17 @@ async def read(client: Client, cluster: str, role: Role, namespace: str) -> Snap
         resource: found for resource, found in zip(READ, listed, strict=True) if not isinstance(found, str)
     }
     snapshot.unreadable = {resource: why for resource, why in zip(READ, listed, strict=True) if isinstance(why, str)}
-    secrets = await _listed(client, kinds.SECRETS, namespace)
+    snapshot.namespace = namespace or _installed_in(snapshot)
+    secrets = await _listed(client, kinds.SECRETS, snapshot.namespace)
     if not isinstance(secrets, str):
         snapshot.secrets = {each["metadata"]["name"]: each for each in secrets}
     snapshot.denied = await _denied(client, snapshot)
     return snapshot
+
+
+def _installed_in(snapshot: Snapshot) -> str:
+    found = program.namespace(snapshot.all(kinds.DEPLOYMENTS), snapshot.command)
+    return found or (NAMESPACE_OUTSIDE if snapshot.is_outside() else NAMESPACE)
 
 
 async def _listed(client: Client, resource: ResourceType, namespace: str = "") -> list[Document] | str:

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from hub.app.doctor import examination
+from hub.app.doctor import examination, snapshot
 from hub.app.doctor.finding import Severity
 from hub.app.doctor.snapshot import ENDPOINT_SLICES, Role
 from tests.unit.doctor.installation import (
@@ -71,15 +71,20 @@ def test_a_release_of_another_name_is_called_by_it() -> None:
     assert found.about == f"deployment/{NAMESPACE}/prod-engine"
 
 
-@pytest.mark.parametrize("role", list(Role))
-def test_a_program_outside_of_its_cluster_that_elects_no_leader_is_no_error(role: Role) -> None:
-    installation = Installation(role)
+def outside(installation: Installation) -> None:
+    """As a program that runs beside its cluster and elects no leader sets it up."""
     for resource in (kinds.DEPLOYMENTS, kinds.LEASES):
         del installation.objects[resource]
     for resource in (kinds.MUTATING_WEBHOOKS, kinds.VALIDATING_WEBHOOKS):
         client = installation.objects[resource][0]["webhooks"][0]["clientConfig"]
         client.pop("service", None)
         client["url"] = "https://127.0.0.1:9443/x"
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_a_program_outside_of_its_cluster_that_elects_no_leader_is_no_error(role: Role) -> None:
+    installation = Installation(role)
+    outside(installation)
     (found,) = installation.findings()
     assert (found.severity, "runs outside of this cluster" in found.problem) == (Severity.NOTE, True)
 
@@ -426,3 +431,15 @@ def test_what_may_not_be_read_is_a_note_and_nothing_wrong() -> None:
     found = installation.findings()
     assert {each.severity for each in found} == {Severity.NOTE}
     assert any("not looked at: you may not" in each.problem for each in found)
+
+
+@pytest.mark.parametrize(
+    ("change", "namespace"),
+    [(lambda installation: None, NAMESPACE), (renamed, NAMESPACE), (outside, "kueue-system")],
+    ids=["as in our manifests", "another release", "outside of the cluster"],
+)
+def test_the_namespace_is_where_the_program_is(change: Break, namespace: str) -> None:
+    installation = Installation()
+    change(installation)
+    read = snapshot.Snapshot("oregon", Role.AGENT, "", NOW, objects=installation.objects)
+    assert snapshot._installed_in(read) == namespace
