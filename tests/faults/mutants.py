@@ -39,8 +39,8 @@ async def _idle(*_: Any, **__: Any) -> None:
 
 def _forgets(queue: WorkQueue[Any], key: Any) -> None:
     """What is added while a key is worked on is not looked at again."""
-    queue._processing.discard(key)
-    queue._dirty.discard(key)
+    queue._processing.pop(key, None)
+    queue._dirty.pop(key, None)
 
 
 @dataclass(frozen=True)
