@@ -67,6 +67,7 @@ class Run:
 
     async def measure(self, seen: Watching, load: Load) -> Figures:
         """Raises TimeoutError where a phase takes longer than ``timeout_seconds``."""
+        await load.connect(self._manager_client(seen))
         began = self.reading()
         start = time.monotonic()
         sent = await load.submit(self._manager_client(seen))
