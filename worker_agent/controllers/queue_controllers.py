@@ -72,7 +72,7 @@ class QueueControllers:
     def _cluster_queue_changed(self, event: Event[ClusterQueue]) -> None:
         """The echo of a status that was just written is no news: told at once, each would bring on the next."""
         if event.new is not None:
-            self.cluster_queues.enqueue(event.key, self._wait(event.key) if _is_echo(event) else 0.0)
+            self.cluster_queues.enqueue(event.key, self._wait(event.key) if is_echo(event) else 0.0)
 
     def _local_queue_changed(self, event: Event[LocalQueue]) -> None:
         if event.new is None or (event.old is not None and event.old.spec == event.new.spec):
@@ -161,7 +161,7 @@ class QueueControllers:
         return await self._applier.apply([queue_status.cohort(key.name, share)])
 
 
-def _is_echo(event: Event[ClusterQueue]) -> bool:
+def is_echo(event: Event[ClusterQueue]) -> bool:
     """Nothing changed but the status, or fields that no controller of queues reads."""
     old, new = event.old, event.new
     if old is None or new is None:
