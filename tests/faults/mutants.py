@@ -1,17 +1,22 @@
 """Which faults of the past the histories would find today: ``python -m tests.faults.mutants [NAME ...]``.
 
 Each is put back by taking its mend out of the running program. Small and large histories then run until one breaks a
-promise; a table tells after how many, and after how many CPU seconds, and JSON on the last line says the same.
+promise, or the seconds for a fault are over; a table tells after how many, and JSON on the last line says the same.
+The exit code is 1 when a fault was not found.
 """
 
 import argparse
 import asyncio
 import json
 import logging
-import resource
+import os
+import select
+import signal
+import sys
+import time
 from collections.abc import Callable
-from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from contextlib import ExitStack, closing, suppress
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 from unittest import mock
 
@@ -21,8 +26,10 @@ from tests.faults import forked
 from tests.faults.sizes import Size
 from worker_agent.kube.workqueue import WorkQueue
 
-MOST: Final = {Size.SMALL: 1500, Size.LARGE: 150}
-"""Histories of each size before a fault counts as not found."""
+MOST: Final = 1500
+"""Histories of each size at most."""
+SHARES: Final = {Size.SMALL: 0.7, Size.LARGE: 1.0}
+"""By which part of the time the histories of a size are over."""
 
 
 def _never(*_: Any, **__: Any) -> bool:
@@ -74,41 +81,97 @@ MUTANTS: Final = {
 }
 
 
-def sought(mutant: Mutant, size: Size, first: int) -> tuple[int, float, str]:
-    """After how many histories and CPU seconds it is found, and by what; 0 histories for never."""
-    began = _cpu_seconds()
+@dataclass
+class Search:
+    """What the histories have told of a mutant so far."""
+
+    name: str
+    histories: dict[str, int] = field(default_factory=dict)
+    violation: str = ""
+    seconds: float = 0.0
+    cut_short: bool = False
+    """It was killed at its limit: with a history that does not end, this says so."""
+
+    def __str__(self) -> str:
+        played = " and ".join(f"{count} {size}" for size, count in self.histories.items()) or "no"
+        how = "found" if self.violation else "NOT FOUND, cut short" if self.cut_short else "NOT FOUND"
+        return f"{self.name:14} {how} after {played} histories, {self.seconds:.1f} s {self.violation[:90]}".rstrip()
+
+
+def sought(name: str, first: int, seconds: float) -> Search:
+    """Plays histories on a mutant in a group of processes of its own, which is killed when ``seconds`` are over: with
+    a fault put back even a single history may never end."""
+    here, there = os.pipe()
+    pid = os.fork()
+    if not pid:
+        os.setpgid(0, 0)
+        os.close(here)
+        _play(MUTANTS[name], first, seconds, there)
+        os._exit(0)
+    os.close(there)
+    with suppress(OSError):  # the child has done so
+        os.setpgid(pid, pid)
+    try:
+        return _heard(Search(name), here, seconds)
+    finally:
+        os.close(here)
+        os.killpg(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def _play(mutant: Mutant, first: int, seconds: float, pipe: int) -> None:
+    """Writes a line of JSON for each history: its size and its first violation. Ends with the first violation, or when
+    the histories of each size have had their share of the time."""
+    began = time.monotonic()
     with ExitStack() as stack:
-        for target, name, instead in mutant.parts:
-            stack.enter_context(mock.patch.object(target, name, instead))
-        seeds = range(first, first + MOST[size])
-        with closing(forked.outcomes(seeds, 1, size)) as played:
-            for number, outcome in enumerate(played, 1):
-                if outcome.violations:
-                    return number, _cpu_seconds() - began, outcome.violations[0]
-    return 0, _cpu_seconds() - began, ""
+        for target, attribute, instead in mutant.parts:
+            stack.enter_context(mock.patch.object(target, attribute, instead))
+        for size, share in SHARES.items():
+            with closing(forked.outcomes(range(first, first + MOST), 1, size)) as played:
+                for outcome in played:
+                    violation = outcome.violations[0] if outcome.violations else ""
+                    os.write(pipe, json.dumps([size.value, violation]).encode() + b"\n")
+                    if violation:
+                        return
+                    if time.monotonic() - began > seconds * share:
+                        break
 
 
-def _cpu_seconds() -> float:
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
+def _heard(search: Search, pipe: int, seconds: float) -> Search:
+    began, rest = time.monotonic(), b""
+    while not search.violation:
+        left = began + seconds - time.monotonic()
+        ready, _, _ = select.select([pipe], [], [], max(0.0, left))
+        search.seconds = time.monotonic() - began
+        search.cut_short = not ready
+        piece = os.read(pipe, 1 << 16) if ready else b""
+        if not piece:
+            break
+        *lines, rest = (rest + piece).split(b"\n")
+        for size, violation in map(json.loads, lines):
+            search.histories[size] = search.histories.get(size, 0) + 1
+            search.violation = search.violation or violation
+    return search
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.faults.mutants", description="faults of the past")
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(MUTANTS))
     parser.add_argument("--first", type=int, default=500_000, help="the first seed")
+    parser.add_argument("--seconds", type=float, default=20.0, help="for each fault at most")
     asked = parser.parse_args()
+    if unknown := set(asked.names) - set(MUTANTS):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(MUTANTS)}")
     logging.disable(logging.CRITICAL)
+    print("a federation comes up", flush=True)
     forked.compile_what_all_share()
-    told: dict[str, dict[str, Any]] = {}
+    found = []
     for name in asked.names or MUTANTS:
-        for size in MOST:
-            count, seconds, what = sought(MUTANTS[name], size, asked.first)
-            told.setdefault(name, {})[size.value] = {"histories": count, "cpu_seconds": round(seconds, 1)}
-            found = f"after {count} histories, {seconds:.1f} CPU s: {what[:90]}" if count else f"not in {MOST[size]}"
-            print(f"{name:14} {size:6} {found}", flush=True)
-    print(json.dumps(told))
+        found.append(sought(name, asked.first, asked.seconds))
+        print(found[-1], flush=True)
+    print(json.dumps([asdict(search) for search in found]))
+    return 0 if all(search.violation for search in found) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

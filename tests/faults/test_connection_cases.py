@@ -7,7 +7,7 @@ import pytest
 
 from tests.faults.manifests import NAMESPACE, submitted
 from tests.faults.model import MANAGER, completed, is_true
-from tests.faults.test_fence import ALL_AT_ONCE, federation, places, started
+from tests.faults.test_fence import ALL_AT_ONCE, federation, places, show_active, started
 from tests.integration.federation.world import SYSTEM, kubeconfig
 from worker_agent.api import names
 from worker_agent.api.document import get as value_at
@@ -174,27 +174,32 @@ def test_a_removed_cluster_out_of_contact_is_given_up_and_cleared_when_it_comes_
     federation(story, keep=False)
 
 
-def test_the_only_worker_lost_is_waited_for_and_then_given_up():
+@pytest.mark.parametrize("active", [0, 1])
+def test_the_only_worker_lost_is_waited_for_and_then_given_up(active):
     async def story(world):
         await configure(world, "w1")
         await started(world)
         world.lines["hub>w1"].cut()
+        await show_active(world, active)
         await asyncio.sleep(50)
         assert is_true(world.workload_of("train"), names.ADMITTED)
         await asyncio.sleep(60)
         assert is_true(world.workload_of("train"), names.EVICTED)
+        assert not is_true(world.workload_of("train"), names.QUOTA_RESERVED)
 
     federation(story, keep=False)
 
 
+@pytest.mark.parametrize("active", [0, 1])
 @pytest.mark.parametrize("how", ["refused", "secret"])
-def test_a_hub_restarted_while_a_worker_is_lost_counts_on(how):
+def test_a_hub_restarted_while_a_worker_is_lost_counts_on(how, active):
     async def story(world):
         place, other = await started(world)
         if how == "secret":
             await world.clients[MANAGER].delete(SECRETS, f"{place}-kubeconfig", SYSTEM)
         else:
             world.lines[f"hub>{place}"].cut()
+        await show_active(world, active)
         await asyncio.sleep(5)
         await world.kill("hub")
         world.start("hub")

@@ -2,9 +2,12 @@
 
 import asyncio
 
+import pytest
+
 from tests.faults.manifests import NAMESPACE, submitted
 from tests.faults.model import MANAGER
-from tests.faults.test_fence import ALL_AT_ONCE, federation, places, started
+from tests.faults.test_connection_cases import configure
+from tests.faults.test_fence import ALL_AT_ONCE, federation, places, show_active, started
 from worker_agent.api import names
 from worker_agent.api.document import get as value_at
 from worker_agent.api.meta import Key
@@ -27,10 +30,12 @@ def test_what_was_deleted_during_an_outage_is_removed_after_it():
     federation(story, keep=True)
 
 
-def test_a_worker_that_comes_back_after_a_failover_loses_its_old_copy():
+@pytest.mark.parametrize("active", [0, 1])
+def test_a_worker_that_comes_back_after_a_failover_loses_its_old_copy(active):
     async def story(world):
         place, other = await started(world)
         world.lines[f"hub>{place}"].cut()
+        await show_active(world, active)
         await asyncio.sleep(90)
         assert places(world) == [other]
         uid = world.stored(other, "jobs", Key(NAMESPACE, "train"))["metadata"]["uid"]
@@ -76,10 +81,38 @@ def test_another_managers_objects_are_left_alone():
     federation(story, keep=True)
 
 
-def test_no_nomination_begins_before_an_eviction_is_complete():
+@pytest.mark.parametrize("active", [0, 1])
+def test_a_job_leaves_a_cluster_that_leaves_the_configuration(active):
+    async def story(world):
+        place, other = await started(world)
+        await show_active(world, active)
+        await configure(world, other)
+        await asyncio.sleep(60)
+        assert places(world) == [other]
+        assert world.ours(place) == []
+
+    federation(story, keep=True)
+
+
+@pytest.mark.parametrize("active", [0, 1])
+def test_a_job_out_of_contact_leaves_a_cluster_that_leaves_the_configuration_once_it_is_lost(active):
+    async def story(world):
+        place, other = await started(world)
+        world.lines[f"hub>{place}"].cut()
+        await show_active(world, active)
+        await configure(world, other)
+        await asyncio.sleep(120)
+        assert places(world) == [other]
+
+    federation(story, keep=False)
+
+
+@pytest.mark.parametrize("active", [0, 1])
+def test_no_nomination_begins_before_an_eviction_is_complete(active):
     async def story(world):
         place, other = await started(world)
         world.lines[f"hub>{place}"].stall()
+        await show_active(world, active)
         body = {"spec": {"active": False}}
         name = world.workload_of("train")["metadata"]["name"]
         await world.clients[MANAGER].patch(WORKLOADS, name, NAMESPACE, body, patch_type=PatchType.MERGE)

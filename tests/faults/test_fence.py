@@ -49,6 +49,14 @@ async def started(world, name="train", *, seconds=900.0):
     return place, next(other for other in WORKERS if other != place)
 
 
+async def show_active(world, active, name="train"):
+    """What the manager's Job tells of its pods when its worker goes away: nobody mirrors them from then on."""
+    status = {"active": active, "ready": active}
+    await world.clients[MANAGER].patch(
+        JOBS, name, NAMESPACE, {"status": status}, patch_type=PatchType.MERGE, subresource="status"
+    )
+
+
 def places(world, name="train"):
     found = {cluster: world.stored(cluster, "jobs", Key(NAMESPACE, name)) for cluster in WORKERS}
     return [cluster for cluster, job in found.items() if job is not None and runs(job)]

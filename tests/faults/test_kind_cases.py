@@ -205,11 +205,12 @@ PODS_READY = {
 }
 
 
-def test_a_copy_behind_an_outage_goes_while_its_workload_waits_to_be_queued_again() -> None:
+@pytest.mark.parametrize("active", [0, 1])
+def test_a_copy_behind_an_outage_goes_while_its_workload_waits_to_be_queued_again(active: int) -> None:
     async def story(made: VirtualWorld) -> None:
         place, _ = await runs_with(made, "prov")
         made.lines[place].cut()
-        await made.patch(MANAGER, JOBS, "train", {"status": {"active": 0, "ready": 0}}, "status")
+        await made.patch(MANAGER, JOBS, "train", {"status": {"active": active, "ready": 0}}, "status")
         await asyncio.sleep(120)
         waiting = only(made, MANAGER, "workloads")
         assert condition(waiting, "QuotaReserved")[0] == "False"
@@ -226,9 +227,11 @@ def test_a_copy_behind_an_outage_goes_while_its_workload_waits_to_be_queued_agai
     play(world("batch/job", settings=settings, manager=manager_with("prov", "spot")), story)
 
 
-def test_a_check_that_rejects_an_evicted_workload_ends_it() -> None:
+@pytest.mark.parametrize("active", [0, 1])
+def test_a_check_that_rejects_an_evicted_workload_ends_it(active: int) -> None:
     async def story(made: VirtualWorld) -> None:
         await runs_with(made, "ext")
+        await made.patch(MANAGER, JOBS, "train", {"status": {"active": active, "ready": active}}, "status")
         await set_check(made, "mk", state="Retry")
         await asyncio.sleep(0.5)
         assert condition(only(made, MANAGER, "workloads"), "Evicted")[0] == "True"
