@@ -22,6 +22,7 @@ CREATE TABLE IF NOT EXISTS counter (id INTEGER PRIMARY KEY CHECK (id = 1), versi
 """
 _GAP = 10_000
 """Revisions skipped at a restart: a client may have read one that never became durable; it must not come again."""
+_COUNT = "INSERT OR REPLACE INTO counter VALUES (1, ?)"
 
 
 class Row(NamedTuple):
@@ -62,9 +63,13 @@ class SqliteLog:
         connection = self._connected()
         found = connection.execute("SELECT version FROM counter").fetchone()
         rows = [Row(*row) for row in connection.execute("SELECT store, version, body, form FROM objects")]
+        version = found[0] + _GAP if found else 0
+        if found:
+            # Before anybody is served: a server killed again before its first write must not start here once more.
+            connection.execute(_COUNT, (version,))
         connection.close()
         self._thread.start()
-        return (found[0] + _GAP if found else 0), iter(rows)
+        return version, iter(rows)
 
     def append(self, events: Sequence[Event]) -> "asyncio.Future[None]":
         """What is done when the events, and all before them, are safe."""
@@ -94,7 +99,7 @@ class SqliteLog:
         try:
             connection.execute("BEGIN IMMEDIATE")
             _write_events(connection, events)
-            connection.execute("INSERT OR REPLACE INTO counter VALUES (1, ?)", (events[-1].version,))
+            connection.execute(_COUNT, (events[-1].version,))
             connection.execute("COMMIT")
         except sqlite3.Error as problem:
             error = problem

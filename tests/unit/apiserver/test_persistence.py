@@ -60,6 +60,18 @@ async def test_revisions_go_on_and_old_watches_are_gone(config: ServerConfig) ->
     await second.stop()
 
 
+async def test_server_killed_before_its_first_write_does_not_give_its_revisions_again(config: ServerConfig) -> None:
+    first = await running(config)
+    await ask(first, "POST", CONFIG_MAPS, config_map("a"))
+    await first.stop()
+    starts = []
+    for _ in range(2):
+        log = SqliteLog(config.data_dir / "objects.sqlite")
+        starts.append(log.load()[0])
+        await log.close()
+    assert starts[0] < starts[1]
+
+
 async def test_custom_kinds_and_selectable_fields_are_back(config: ServerConfig) -> None:
     first = await running(config)
     await ask(first, "POST", CRDS, crd())
