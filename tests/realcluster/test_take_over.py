@@ -1,6 +1,7 @@
 """A running federation of real Kueue becomes ours cluster by cluster, and goes back: running work does not notice.
 
-Asked for by FEDHUB_TEST_KUEUE=1: three control planes, and six programs that start one after the other; five minutes.
+Asked for by FEDHUB_TEST_KUEUE=1: three control planes, and six programs that start one after the other; two to
+eight minutes.
 """
 
 from dataclasses import replace
@@ -29,6 +30,15 @@ pytestmark = pytest.mark.timeout(1800)
 FEDERATED = ("one", "two", "three")
 WORKERS_FIRST = (FIRST, SECOND, MANAGER)
 MANAGER_FIRST = (MANAGER, FIRST, SECOND)
+ANNOTATIONS = ("annotations",)
+STATUS_WRITERS = {
+    "clusterqueues": {"kueue"},
+    "localqueues": {"kueue"},
+    "workloads": {"kueue-admission", "kueue-job-controller-PodsReady"},
+}
+"""Whose fields of the status may differ. Kueue updates the counts of a queue, ours applies them, under the same name.
+To a Workload come conditions that this Kueue does not write: PodsReady where our side waits for it, and Admitted of one
+that waits, with its checks."""
 LATER = ("taken-", "back-")
 """In the names of jobs that come while clusters change hands; a copy that another worker's was faster than goes."""
 
@@ -37,18 +47,20 @@ async def test_running_work_does_not_notice_who_runs_its_clusters(tmp_path: Path
     async with mixed_federation.started(tmp_path, peer) as world:
         await _only_kueue_ever_ran_here(world)
         await _work(world)
-        marks = await _marks(world)
+        marks, traces = await _marks(world), await _traces(world)
         async with disturbances.noting(world, LATER) as found:
             for cluster in WORKERS_FIRST:
                 await world.change_hands(cluster, to_kueue=False)
                 await _serves(world, f"taken-{cluster}")
                 assert found.noted == []
             assert _differences(marks, await _marks(world)) == {}
+            assert _unexplained(traces, await _traces(world)) == []
             for cluster in MANAGER_FIRST:
                 await world.change_hands(cluster, to_kueue=True)
                 await _serves(world, f"back-{cluster}")
                 assert found.noted == []
             assert _differences(marks, await _marks(world)) == {}
+            assert _unexplained(traces, await _traces(world)) == []
             await _none_of_ours_is_left(world)
         await _ends(world)
 
@@ -136,6 +148,44 @@ def _mark(one: Document) -> Document:
     }
     kept = {key: metadata.get(key) for key in ("uid", "finalizers", "ownerReferences", "labels")}
     return {**kept, "held": held, "admission": status.get("admission"), "spec": one["spec"], **_foreign_writers(one)}
+
+
+async def _traces(world: MixedFederation) -> dict[str, Document]:
+    """Of everything that was there before: all annotations, and who is said to have written which fields."""
+    found = {}
+    for cluster in CLUSTERS:
+        for resource in (WORKLOADS, JOBS, CLUSTER_QUEUES, RESOURCE_FLAVORS, LOCAL_QUEUES):
+            for one in await world.all(cluster, resource):
+                metadata = one["metadata"]
+                if not any(word in metadata["name"] for word in LATER):
+                    written = {_writer(field): field["fieldsV1"] for field in metadata.get("managedFields") or ()}
+                    place = f"{cluster} {resource.plural} {metadata['name']}"
+                    found[place] = {ANNOTATIONS: metadata.get("annotations"), **written}
+    return found
+
+
+def _writer(field: Document) -> tuple[str, ...]:
+    return tuple(field.get(key, "") for key in ("manager", "operation", "subresource", "apiVersion"))
+
+
+def _unexplained(before: dict[str, Document], after: dict[str, Document]) -> list[str]:
+    return [
+        f"{place}: {writer}: {was} -> {now}"
+        for place, fields in _differences(before, after).items()
+        for writer, (was, now) in fields.items()
+        if not _is_explained(place.split()[1], writer, was, now)
+    ]
+
+
+def _is_explained(plural: str, writer: tuple[str, ...], was: Document | None, now: Document | None) -> bool:
+    if writer == ANNOTATIONS or writer[2] != "status" or writer[0] not in STATUS_WRITERS.get(plural, ()):
+        return False
+    # From a Workload nothing that Kueue wrote is taken away.
+    return plural != "workloads" or was is None or (now is not None and _holds(now, was))
+
+
+def _holds(whole: Document, part: Document) -> bool:
+    return all(key in whole and _holds(whole[key], inner) for key, inner in part.items())
 
 
 def _foreign_writers(one: Document) -> Document:
