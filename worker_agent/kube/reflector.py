@@ -1,5 +1,6 @@
 """Drives the list-then-watch machine against a Client and feeds a Sink."""
 
+import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -57,10 +58,25 @@ class Reflector:
             step = self._machine.step
             if step.delay:
                 await clock.sleep(step.delay * (0.5 + clock.random()))
-            if isinstance(step, ListAll):
-                await self._list()
-            else:
-                await self._watch(step)
+            try:
+                if isinstance(step, ListAll):
+                    await self._list()
+                else:
+                    await self._watch(step)
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if task is None or task.cancelling():
+                    raise
+                # Cancelled without our own task being so: a connection was closed under a request.
+                self._broken(step)
+
+    def _broken(self, step: ListAll | OpenWatch) -> None:
+        error = ConnectionError(f"{self._source.resource.plural}: the connection was closed under a request")
+        if isinstance(step, ListAll):
+            self._machine.list_failed(error)
+        else:
+            self._machine.ended(error, self._client.clock.monotonic())
+        self._tell(error)
 
     async def _list(self) -> None:
         source = self._source

@@ -1,5 +1,6 @@
 """The store follows the server; handlers and indexes follow the store."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -37,6 +38,25 @@ async def test_lists_then_follows():
     assert told == [("Added", "a"), ("Added", "b"), ("Modified", "a"), ("Deleted", "b")]
     assert follower.get(Key("ns", "a"))["status"] == {"phase": "Running"}
     assert follower.get(Key("ns", "b")) is None
+
+
+@pytest.mark.parametrize("verb", ["list", "watch"])
+async def test_what_was_cancelled_under_a_request_ends_no_watch(verb: str):
+    """Closing a session cancels what waits for its connections."""
+    server = FakeServer()
+    follower, told = informer(server)
+    client = follower._reflector._client
+    whole = getattr(client, verb)
+
+    def cancelled(*args: Any, **options: Any) -> Any:
+        setattr(client, verb, whole)
+        raise asyncio.CancelledError
+
+    setattr(client, verb, cancelled)
+    async with running(follower):
+        await follower.synced.wait()
+        server.put("a")
+        await until(lambda: told == [("Added", "a")])
 
 
 async def test_events_carry_old_and_new():
