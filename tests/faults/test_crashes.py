@@ -10,6 +10,7 @@ import gc
 import random
 import re
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from hub.local.federation import Federation, connect
 from hub.local.layout import Layout
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
-from worker_agent.api.resource_type import JOBS
+from worker_agent.api.resource_type import JOBS, PODS, WORKLOADS
 from worker_agent.kube.client import Client
 from worker_agent.kube.errors import ApiError, NotFound
 from worker_agent.kube.informer import Event, Informer, document
@@ -32,6 +33,7 @@ NAMESPACE = "training"
 KILLS = 6
 TIMEOUT_SECONDS = 240
 START_SECONDS = 30
+STANDING = ("phase", "active", "ready", "succeeded", "terminating", "uncountedTerminatedPods", "clusterName")
 POD_NAME = re.compile(r"^(?P<job>.+)-(?P<index>\d+)-[a-z0-9]{5}$")
 
 
@@ -131,6 +133,30 @@ def runs(federation: Federation) -> dict[tuple[str, int], set[str]]:
     return found
 
 
+async def standing(federation: Federation, jobs: Iterable[str]) -> str:
+    """Where jobs stand that have not come to their end: what each cluster has of them, and what programs said last."""
+    found = []
+    for cluster in federation.spec.clusters:
+        async with connect(federation.layout, cluster.name) as client:
+            for resource in (JOBS, WORKLOADS, PODS):
+                for raw in (await client.list(resource, NAMESPACE)).items:
+                    one = document(raw)
+                    if any(job in one["metadata"]["name"] for job in jobs):
+                        found.append(f"{cluster.name} {resource.kind} {_brief(one)}")
+    for name in sorted(federation.running):
+        lines = federation.layout.log(name).read_text().splitlines()
+        found += [f"{name} said: {line[:300]}" for line in lines if any(job in line for job in jobs)][-3:]
+    return "\n".join(found)
+
+
+def _brief(one: Document) -> str:
+    metadata, spec, status = one["metadata"], one.get("spec", {}), one.get("status", {})
+    told = [f"{each['type']}={each['status']} {each.get('reason', '')}" for each in status.get("conditions", [])]
+    kept = {name: value for name, value in status.items() if name in STANDING}
+    ends = " being deleted" if metadata.get("deletionTimestamp") else ""
+    return f"{metadata['name']}{ends} suspend={spec.get('suspend')} node={spec.get('nodeName')} {kept} {told}"
+
+
 async def run(federation: Federation, seed: int) -> tuple[Demo, Witness, list[str]]:
     await federation.up(lambda text: None)
     async with contextlib.AsyncExitStack() as stack:
@@ -163,11 +189,12 @@ def test_every_job_runs_once_whatever_is_killed(tmp_path: Path, seed: int):
     federation = Federation(spec.load(folder), folder, Layout(tmp_path), persistent=True)
     try:
         demo, witness, killed = asyncio.run(run(federation, seed))
+        unfinished = {row.job: str(row.stage) for row in demo.rows() if row.stage is not Stage.FINISHED}
+        stands = asyncio.run(standing(federation, unfinished)) if unfinished else ""
     finally:
         federation.down()
         gc.collect()  # here, and not in whatever test comes next
-    unfinished = {row.job: str(row.stage) for row in demo.rows() if row.stage is not Stage.FINISHED}
-    assert not unfinished, f"after killing {killed}"
+    assert not unfinished, f"after killing {killed}\n{stands}"
     assert len(killed) == KILLS
     assert witness.proven == []
     wanted = {(job["metadata"]["name"], index) for job in demo.jobs for index in range(job["spec"]["completions"])}
