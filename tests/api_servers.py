@@ -109,6 +109,10 @@ class _Real:
         """As one of the programs."""
         return wiping.Noting(self._connected(self.server.accounts[account]), self._written)
 
+    def noting(self, connection: Transport) -> Transport:
+        """A connection made elsewhere, so that what it writes is wiped too."""
+        return wiping.Noting(connection, self._written)
+
     async def wipe(self) -> None:
         if self._written:
             await wiping.wipe(self._connected(self.server.kubeconfig), self._written, _definitions())

@@ -73,7 +73,8 @@ async def wipe(transport: Transport, written: set[Kind], definitions: Iterable[d
     ``definitions`` are the custom kinds of which objects go; definitions themselves stay.
     """
     custom = [f"/apis/{crd['spec']['group']}/{_stored(crd)}/{crd['spec']['names']['plural']}" for crd in definitions]
-    left = [path for path in (*WEBHOOKS, *custom, *BUILT_IN) if kind_of(path) in written]
+    # A webhook whose program is gone would refuse all that follows, whoever wrote it.
+    left = [*WEBHOOKS, *(path for path in (*custom, *BUILT_IN) if kind_of(path) in written)]
     while left:  # controllers may have made more meanwhile
         left = [path for path in left if await _Wiping(transport, path).run()]
     written.clear()

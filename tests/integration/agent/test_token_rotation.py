@@ -95,7 +95,7 @@ async def tokens(cluster: World, tmp_path: Path) -> AsyncIterator[Tokens]:
     made = Tokens(cluster, tmp_path / "token")
     await made.prepare()
     transport = kubernetes_transport.connect(made.config())
-    cluster.connected = lambda: transport  # type: ignore[method-assign]
+    cluster.connected = lambda: cluster.server.noting(transport)  # type: ignore[method-assign]
     yield made
     await cluster.stop_agent()
     await transport.close()
