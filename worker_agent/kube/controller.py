@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
+from worker_agent.kube import cancellation
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.distribution import Distribution
 from worker_agent.kube.errors import ApiError, Conflict, ReconcileError, ServerError
@@ -120,7 +121,7 @@ class Controller(Generic[K]):
             self.queue.add_rate_limited(key)
             return Result.REQUEUE
         except (ConnectionError, asyncio.CancelledError) as error:
-            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+            if isinstance(error, asyncio.CancelledError) and cancellation.is_ours():
                 raise
             # Cancelled without our own worker being so: a connection was closed under a request.
             log.warning("%s %s: %s; trying again", self.name, key, str(error) or type(error).__name__)
@@ -143,8 +144,3 @@ class Controller(Generic[K]):
             self.queue.add_after(key, after)
             return Result.REQUEUE_AFTER
         return Result.ERROR
-
-
-def _is_cancelled() -> bool:
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0

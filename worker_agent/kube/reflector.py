@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from worker_agent.api.resource_type import ResourceType
-from worker_agent.kube import errors
+from worker_agent.kube import cancellation, errors
 from worker_agent.kube.client import WATCH_TIMEOUT_SECONDS, Client
 from worker_agent.kube.watch import ListAll, ListWatch, OpenWatch, WatchEvent
 
@@ -64,8 +64,7 @@ class Reflector:
                 else:
                     await self._watch(step)
             except asyncio.CancelledError:
-                task = asyncio.current_task()
-                if task is None or task.cancelling():
+                if cancellation.is_ours():
                     raise
                 # Cancelled without our own task being so: a connection was closed under a request.
                 self._broken(step)
