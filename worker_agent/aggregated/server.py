@@ -3,9 +3,7 @@
 import asyncio
 import logging
 import ssl
-import tempfile
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -15,6 +13,7 @@ from worker_agent.aggregated.front_proxy import Trust, Untrusted, User
 from worker_agent.kube import authority, http_server
 from worker_agent.kube.authority import AuthorityError, KeyPair
 from worker_agent.kube.errors import ApiError
+from worker_agent.kube.key_files import key_file
 
 log = logging.getLogger(__name__)
 
@@ -122,14 +121,9 @@ def _context(pair: KeyPair, trust: Trust) -> ssl.SSLContext:
         context.load_verify_locations(cadata=trust.authority.decode())
     except (ssl.SSLError, ValueError, TypeError):
         raise Untrusted("the authority of the API server's front proxy is no certificate in PEM") from None
-    with tempfile.TemporaryDirectory() as folder:
-        # The standard library reads keys from files only; the folder is ours alone and gone in a moment.
-        certificate, key = Path(folder, "tls.crt"), Path(folder, "tls.key")
-        certificate.write_bytes(pair.certificate)
-        key.touch(mode=0o600)
-        key.write_bytes(pair.key)
+    with key_file(pair.certificate, pair.key) as path:
         try:
-            context.load_cert_chain(certificate, key)
+            context.load_cert_chain(path)
         except ssl.SSLError:
             raise Untrusted("certificate and key are no pair; one of them may be about to be replaced") from None
     return context

@@ -5,11 +5,8 @@ its own request method encodes bodies again and changes patch types.
 """
 
 import asyncio
-import os
 import ssl
-import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
-from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
@@ -19,6 +16,7 @@ from yarl import URL
 
 from worker_agent.kube import official_client, proxies
 from worker_agent.kube.clock import Clock, SystemClock
+from worker_agent.kube.key_files import key_file
 from worker_agent.kube.kubeconfig import ClusterConfig, KubeconfigError
 from worker_agent.kube.transport import Request, Response, Transport
 
@@ -219,20 +217,14 @@ def _rest_client(config: ClusterConfig) -> Any:
 
 
 def _load_pair(context: ssl.SSLContext, config: ClusterConfig) -> None:
-    """The ssl module reads certificates from files only: a private one that lives for this call."""
-    handle, path = tempfile.mkstemp(prefix="fedhub-", suffix=".pem")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write((config.client_certificate or b"").rstrip() + b"\n" + (config.client_key or b""))
-        context.load_cert_chain(path, password=_no_password)
+        with key_file(config.client_certificate or b"", config.client_key or b"") as path:
+            context.load_cert_chain(path, password=_no_password)
     except (ssl.SSLError, OSError, ValueError) as error:
         detail = getattr(error, "reason", None) or "the key is encrypted or unreadable"
         raise KubeconfigError(
             f"{config.source}: client-certificate and client-key: not a usable pair: {detail}"
         ) from None
-    finally:
-        with suppress(OSError):
-            os.unlink(path)
 
 
 def _no_password() -> bytes:

@@ -1,11 +1,9 @@
 """TLS between an agent and its hub: version 1.3, both sides with certificates of the hub's own authority."""
 
-import os
 import ssl
-import tempfile
-from contextlib import suppress
 
 from worker_agent.kube.authority import KeyPair
+from worker_agent.kube.key_files import key_file
 
 
 class UnusablePair(ValueError):
@@ -38,20 +36,12 @@ def unverified() -> ssl.SSLContext:
 
 
 def load(context: ssl.SSLContext, own: KeyPair) -> None:
-    """New connections show this certificate. The ssl module reads files only: a private one that lives for this call.
-
-    Raises UnusablePair.
-    """
-    handle, path = tempfile.mkstemp(prefix="fedhub-", suffix=".pem")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(own.certificate.rstrip() + b"\n" + own.key)
-        context.load_cert_chain(path)
-    except ssl.SSLError as error:
-        raise UnusablePair(f"certificate and key are not a usable pair: {error.reason}") from None
-    finally:
-        with suppress(OSError):
-            os.unlink(path)
+    """New connections show this certificate. Raises UnusablePair."""
+    with key_file(own.certificate, own.key) as path:
+        try:
+            context.load_cert_chain(path)
+        except ssl.SSLError as error:
+            raise UnusablePair(f"certificate and key are not a usable pair: {error.reason}") from None
 
 
 def _context(purpose: int, authority: bytes) -> ssl.SSLContext:

@@ -2,11 +2,11 @@
 
 import logging
 import ssl
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from worker_agent.kube.key_files import key_file
 from worker_agent.webhooks.certificates import Bundle
 
 log = logging.getLogger(__name__)
@@ -61,10 +61,5 @@ class ShownCertificate:
 
 
 def _load(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        # The standard library reads keys from files only; the folder is ours alone and gone in a moment.
-        files = Path(folder, "tls.crt"), Path(folder, "tls.key")
-        files[0].write_bytes(certificate)
-        files[1].touch(mode=0o600)
-        files[1].write_bytes(key)
-        context.load_cert_chain(*files)
+    with key_file(certificate, key) as path:
+        context.load_cert_chain(path)

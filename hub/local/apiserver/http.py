@@ -18,7 +18,7 @@ from hub.local.apiserver.api_server import ApiServer
 from hub.local.apiserver.certificates import KeyPair
 from hub.local.apiserver.core import OPEN
 from hub.local.apiserver.identity import Identity
-from hub.local.apiserver.key_files import key_file
+from worker_agent.kube.key_files import key_file
 from worker_agent.kube.transport import Request
 
 _GZIP_FROM = 128 * 1024
@@ -155,7 +155,7 @@ def server_context(certificate: KeyPair, client_ca: bytes) -> ssl.SSLContext:
     """TLS that offers to check a client's certificate against the cluster's CA."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    with key_file(certificate) as path:
+    with key_file(certificate.certificate, certificate.key) as path:
         context.load_cert_chain(path)
     context.load_verify_locations(cadata=client_ca.decode())
     context.verify_mode = ssl.CERT_OPTIONAL

@@ -11,10 +11,10 @@ from hub.local.apiserver import dial_errors
 from hub.local.apiserver.aggregation import Registration, Relay
 from hub.local.apiserver.answer import Answer
 from hub.local.apiserver.certificates import KeyPair
-from hub.local.apiserver.key_files import key_file
 from hub.local.apiserver.service_addresses import ServiceAddresses
 from hub.local.apiserver.store import decode
 from worker_agent.api.document import Document
+from worker_agent.kube.key_files import key_file
 
 _PROBE_SECONDS = 5.0
 _AGGREGATOR = {"X-Remote-User": "system:kube-aggregator", "X-Remote-Group": "system:masters"}
@@ -97,7 +97,7 @@ class RelayClient:
             if registration.insecure:
                 context.check_hostname = False
                 context.verify_mode = ssl.CERT_NONE
-            with key_file(self._certificate) as path:
+            with key_file(self._certificate.certificate, self._certificate.key) as path:
                 context.load_cert_chain(path)
             self._contexts[key] = context
         return context

@@ -11,9 +11,9 @@ import pytest
 from aiohttp import web
 
 from hub.local.apiserver.certificates import Authority
-from hub.local.apiserver.key_files import key_file
 from hub.local.apiserver.serve import RunningServer, ServerConfig, start
 from worker_agent.api.document import Document
+from worker_agent.kube.key_files import key_file
 from worker_agent.kube.transport import Request
 
 API_SERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
@@ -69,7 +69,8 @@ async def aggregated(server: RunningServer, tmp_path: Path) -> AsyncIterator[Doc
     """The APIService of a server that trusts this cluster's front proxy and nobody else."""
     owner = Authority.create()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    with key_file(owner.server(["echo.default.svc"])) as path:
+    pair = owner.server(["echo.default.svc"])
+    with key_file(pair.certificate, pair.key) as path:
         context.load_cert_chain(path)
     context.load_verify_locations(tmp_path / "front-proxy" / "ca.crt")
     context.verify_mode = ssl.CERT_REQUIRED

@@ -15,11 +15,11 @@ from aiohttp import web
 
 from hub.local.apiserver.certificates import Authority
 from hub.local.apiserver.http import server_context
-from hub.local.apiserver.key_files import key_file
 from hub.local.apiserver.serve import RunningServer, ServerConfig, start
 from tests.unit.apiserver.plain_schemas import PlainSchemas
 from tests.unit.apiserver.world import CONFIG_MAPS, config_map
 from worker_agent.api.document import Document
+from worker_agent.kube.key_files import key_file
 
 
 @pytest.fixture
@@ -33,7 +33,8 @@ async def server(tmp_path: Path) -> AsyncIterator[RunningServer]:
 def trusting(server: RunningServer, user: str = "") -> ssl.SSLContext:
     context = ssl.create_default_context(cadata=server.ca.pair.certificate.decode())
     if user:
-        with key_file(server.ca.client(user, ["team-a"])) as path:
+        pair = server.ca.client(user, ["team-a"])
+        with key_file(pair.certificate, pair.key) as path:
             context.load_cert_chain(path)
     return context
 
@@ -85,7 +86,8 @@ async def test_health_needs_no_credentials(server: RunningServer) -> None:
 
 async def test_certificate_of_another_authority_is_refused(server: RunningServer) -> None:
     context = trusting(server)
-    with key_file(Authority.create().client("mallory")) as path:
+    pair = Authority.create().client("mallory")
+    with key_file(pair.certificate, pair.key) as path:
         context.load_cert_chain(path)
     connector = aiohttp.TCPConnector(ssl=context)
     async with aiohttp.ClientSession(server.url, connector=connector) as session:

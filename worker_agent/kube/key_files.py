@@ -5,14 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hub.local.apiserver.certificates import KeyPair
-
 
 @contextmanager
-def key_file(pair: KeyPair) -> Iterator[Path]:
-    """A file that only we can read, gone again at the end."""
+def key_file(certificate: bytes, key: bytes) -> Iterator[Path]:
+    """A PEM file of both that only we can read, gone again at the end."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "pair.pem"
         path.touch(mode=0o600)
-        path.write_bytes(pair.certificate + pair.key)
+        path.write_bytes(certificate.rstrip() + b"\n" + key)
         yield path
