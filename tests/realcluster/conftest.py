@@ -19,7 +19,7 @@ from tests.realcluster.suite_runs import SuiteRuns
 LONGEST_FIRST = (NEWEST, OLDEST, EMBEDDED)
 
 
-WAITING = ("test_suites.py", "test_rights.py")
+WAITING = ("test_installation.py", "test_suites.py", "test_rights.py")
 """Files that wait for runs which others need not wait for."""
 
 

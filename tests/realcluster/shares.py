@@ -20,7 +20,7 @@ TOGETHER = (
 )
 """Suites that share runs, and how many runs they take on real control planes."""
 
-HERE = ("test_kubectl.py", "test_rights.py", "test_suites.py")
+HERE = ("test_installation.py", "test_kubectl.py", "test_rights.py", "test_suites.py")
 """Files of this tier that share the servers of its own run, or wait for the others."""
 APART = tuple(
     f"realcluster/{path.name}" for path in sorted((TESTS / "realcluster").glob("test_*.py")) if path.name not in HERE

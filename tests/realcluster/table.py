@@ -4,6 +4,7 @@ Below it stand the tests that failed and passed when they were repeated, once.
 """
 
 from tests.cluster_choice import SORTS
+from tests.realcluster.suite_runs import FLAKY, Outcome
 
 EMBEDDED_ALONE = "Tests that no real cluster can serve (on virtual time, say) are run by: scripts/test integration"
 
@@ -15,6 +16,14 @@ _output: list[str] = []
 def put(suite: str, sort: str, told: str) -> None:
     """``told`` is what the cell says: ``12 passed``, ``1 failed, 11 passed``."""
     _cells[suite, sort] = told
+
+
+def judge(suite: str, sort: str, outcome: Outcome) -> None:
+    """Puts the outcome into its cell; AssertionError with what pytest printed where it is not well."""
+    put(suite, sort, outcome.cell())
+    for name in outcome.having(FLAKY):
+        flaky(sort, name, outcome.output)
+    assert outcome.ok, outcome.output
 
 
 def flaky(sort: str, test: str, output: str = "") -> None:

@@ -2,10 +2,9 @@
 
 import pytest
 
-from tests.cluster_choice import NEWEST, SORTS
+from tests.cluster_choice import SORTS
 from tests.realcluster import table
-from tests.realcluster.shares import APART
-from tests.realcluster.suite_runs import FLAKY, SuiteRuns
+from tests.realcluster.suite_runs import SuiteRuns
 
 SUITES = ("integration/agent", "integration/federation", "integration/tunnel", "integration/local", "integration/kueue")
 
@@ -14,20 +13,4 @@ SUITES = ("integration/agent", "integration/federation", "integration/tunnel", "
 @pytest.mark.parametrize("sort", SORTS)
 @pytest.mark.parametrize("suite", SUITES)
 def test_suite(suite: str, sort: str, suite_runs: SuiteRuns) -> None:
-    judge(suite, sort, suite_runs)
-
-
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize("sort", [NEWEST])
-@pytest.mark.parametrize("suite", APART)
-def test_file(suite: str, sort: str, suite_runs: SuiteRuns) -> None:
-    judge(suite, sort, suite_runs)
-
-
-def judge(suite: str, sort: str, suite_runs: SuiteRuns) -> None:
-    """Puts the outcome into the table; AssertionError with what pytest printed where it is not well."""
-    outcome = suite_runs.outcome(suite, sort)
-    table.put(suite, sort, outcome.cell())
-    for name in outcome.having(FLAKY):
-        table.flaky(sort, name, outcome.output)
-    assert outcome.ok, outcome.output
+    table.judge(suite, sort, suite_runs.outcome(suite, sort))
