@@ -1,14 +1,12 @@
 """How the suites are dealt out to runs of pytest: few enough to be started cheaply, short enough to end together.
 
-Suites of one run share its interpreter and the control planes that it lends from test to test. A suite on real control
-planes takes three times as long as on embedded servers, so it is dealt out to several runs there, by file.
+Suites of one run share its interpreter and the clusters that it lends from test to test. Long suites are dealt out to
+several runs, by file: side by side, embedded servers take them about as long as real control planes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from tests.cluster_choice import EMBEDDED
 
 TESTS = Path(__file__).parents[1]
 
@@ -18,7 +16,7 @@ TOGETHER = (
     (("integration/federation",), 2),
     (("integration/agent", "integration/tunnel"), 2),
 )
-"""Suites that share runs, and how many runs they take on real control planes."""
+"""Suites that share runs, and how many runs they take."""
 
 HERE = ("test_installation.py", "test_kubectl.py", "test_rights.py", "test_suites.py")
 """Files of this tier that share the servers of its own run, or wait for the others."""
@@ -50,7 +48,6 @@ SECONDS: Mapping[str, float] = {
 }
 """What files take that take long; only the balance between runs depends on it."""
 OTHERWISE = 8.0
-ON_EMBEDDED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +75,9 @@ def _of_sort(sort: str, suites: Sequence[str]) -> Iterator[Share]:
     for together, runs in (*TOGETHER, *(((file,), 1) for file in APART)):
         chosen = [suite for suite in together if suite in suites]
         files = [file for suite in chosen for file in _files(suite)]
-        for part in _balanced(files, 1 if sort == EMBEDDED else runs):
+        for part in _balanced(files, runs):
             kept = [suite for suite in chosen if any(is_of(file, suite) for file in part)]
-            yield Share(sort, kept, part, _seconds(part) * (ON_EMBEDDED if sort == EMBEDDED else 1))
+            yield Share(sort, kept, part, _seconds(part))
 
 
 def is_of(file: str, suite: str) -> bool:

@@ -5,7 +5,7 @@ import pytest
 from tests.realcluster import suite_runs, table
 from tests.realcluster.suite_runs import FAILED, FLAKY, PASSED, SKIPPED, Outcome, SuiteRuns
 
-SUITE = "integration/agent"
+SUITE = "integration/kueue"
 FILE = f"tests/{SUITE}/test_a.py"
 
 
