@@ -73,6 +73,9 @@ _ENVIRONMENT: Final = {
 
 
 ATTEMPTS: Final = 3
+UNTOLD_SECONDS: Final = 30.0
+"""A cluster that grows needs its time for new nodes; one that cannot is told of so often."""
+NOTHING: Final = (work_order.encode([]), evaluation.encode_requests([]))
 
 _ray_thread: Final = ThreadPoolExecutor(1, thread_name_prefix="ray")
 """Ray's processes end with the thread that started them (the kernel's parent-death signal): this one outlives loops."""
@@ -175,8 +178,11 @@ class RayPool:
         return bool(self._actors)
 
     async def start(self) -> None:
-        """Bring up the actors and tell them all that is known."""
-        self._actors = await _in_ray_thread(start_actors, self._policy, self._options)
+        """Bring up the actors and tell them all that is known. Returns when Ray has found room for all of them, which
+        on a cluster that grows with what is asked of it is when its new nodes are there."""
+        actors = await _in_ray_thread(start_actors, self._policy, self._options)
+        await self._placed(actors)
+        self._actors = actors
         self._orders = {}
         self._replay(lambda event: self._queue(work_order.Observe(event)))
         for order in self._assumed:
@@ -210,6 +216,25 @@ class RayPool:
         if self._actors:
             self._actors = []
             await _in_ray_thread(stop_ray)
+
+    async def _placed(self, actors: Sequence[Actor]) -> None:
+        now = self._clock.now().isoformat()
+        waiting = {asyncio.ensure_future(actor.work(*NOTHING, now)) for actor in actors}
+        try:
+            while waiting:
+                up, waiting = await asyncio.wait(waiting, timeout=UNTOLD_SECONDS)
+                for each in up:
+                    await each
+                if waiting:
+                    log.warning(
+                        "Ray has no room yet for %d of %d evaluation actors of one CPU each; "
+                        "give the cluster more CPUs, or set federation.ray.actors lower",
+                        len(waiting),
+                        len(actors),
+                    )
+        finally:
+            for each in waiting:
+                each.cancel()
 
     async def _restart(self) -> None:
         actors, self._actors = self._actors, []

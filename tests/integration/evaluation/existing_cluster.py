@@ -1,5 +1,5 @@
 """``python -m tests.integration.evaluation.existing_cluster ADDRESS``: two evaluators in turn on a Ray cluster that is
-there already. Ends with 0 where both answer as inline evaluation does.
+there already. Ends with 0 where both answer as inline evaluation does, and prints how many nodes answered for each.
 
 A program of its own: Ray ends the process it is in when its cluster goes, and serves one cluster per process.
 """
@@ -7,12 +7,15 @@ A program of its own: Ray ends the process it is in when its cluster goes, and s
 import asyncio
 import sys
 
+import ray
+
 from hub.engine.work_order import Desk, Observe
 from hub.evaluation.ray_pool import RayOptions, RayPool
 from tests.integration.evaluation.test_evaluators import CLOCK, Known, answered, expected, questions, world
 from worker_agent.engine.policy import Policy
 
 CLUSTERS = 3
+ACTORS = 2
 
 
 async def main(address: str) -> int:
@@ -23,8 +26,9 @@ async def main(address: str) -> int:
     requests = list(questions(CLUSTERS))
     wanted = expected(desk, requests)
     for turn in ("first", "second"):
-        pool = RayPool(Policy(), CLOCK, known.replay, RayOptions(actors=2, address=address))
+        pool = RayPool(Policy(), CLOCK, known.replay, RayOptions(actors=ACTORS, address=address))
         alike = await answered(pool, requests) == wanted
+        print("nodes", sum(node["Alive"] for node in ray.nodes()), flush=True)
         await pool.close()
         if not alike:
             print(f"the {turn} evaluator answers otherwise", file=sys.stderr)
