@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 SYSTEM_NAMESPACES = ("kube-system", "kube-public", "kube-node-lease")
 
@@ -17,7 +18,7 @@ LONGEST_LINE = 1 << 20
 class Write:
     """One answered write request; ``who`` is the program, by its user agent; ``what`` is ``jobs`` or ``jobs/status``.
 
-    ``name`` is empty where the server chose it.
+    ``name`` is empty where the server chose it; ``manager`` is the field manager that the request names.
     """
 
     who: str
@@ -26,6 +27,7 @@ class Write:
     namespace: str
     name: str
     code: int
+    manager: str = ""
 
     @property
     def is_event(self) -> bool:
@@ -108,4 +110,5 @@ def _write(event: dict[str, Any]) -> Write:
         namespace=reference.get("namespace", ""),
         name=reference.get("name", ""),
         code=(event.get("responseStatus") or {}).get("code", 200),
+        manager="".join(parse_qs(urlsplit(event.get("requestURI", "")).query).get("fieldManager", ())),
     )

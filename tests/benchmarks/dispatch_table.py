@@ -157,8 +157,25 @@ def show(rows: list[Figures], verdicts: list[Figures], console: Console) -> None
         if any(value is not None for value in values):
             table.add_row(what, *("-" if value is None else f"{value:g}" for value in values))
     console.print(table)
+    for figures in rows:
+        _show_writes(figures, console)
     if verdicts:
         show_verdicts(verdicts, console)
+
+
+def _show_writes(figures: Figures, console: Console) -> None:
+    """Who wrote what, for each Job, in the order of the phases and of their number."""
+    phases = {"to running": figures["to_running"], "to deleted": figures["to_deleted"]}
+    told = {name: phase["writes_per_job"]["details"] for name, phase in phases.items() if phase["writes_per_job"]}
+    if not told:
+        return
+    table = Table(title=f"{figures['contender']}, {figures['jobs']} Jobs: writes for each")
+    for heading in ("phase", "where, who, what", "for each Job"):
+        table.add_column(heading)
+    for phase, details in told.items():
+        for what, count in details.items():
+            table.add_row(phase, what, f"{count:.2f}")
+    console.print(table)
 
 
 def show_verdicts(verdicts: list[Figures], console: Console) -> None:

@@ -49,7 +49,8 @@ class AuditLogs:
 
 @dataclass(frozen=True, slots=True)
 class WritesPerJob:
-    """Write requests of the hub and the agents for each job; ``details`` tells who made how many of what, where.
+    """Write requests of the hub and the agents for each job; ``details`` tells who made how many of what, where, and
+    as which field manager.
 
     ``to_start`` are those of ``manager`` up to the write that starts the job there, which is the first to the job.
     What concerns no job (status of queues, reports, leases) is shared by all jobs, that of workers as the winner's.
@@ -85,7 +86,7 @@ def per_job(
             if cluster == manager and own and write.what == "jobs":
                 started.add(own)
             totals["copies"] += cluster != manager and (write.verb, write.what) == ("create", "workloads")
-            details[f"{place}: {write.who} {write.verb} {write.what}"] += 1
+            details[_line(place, write)] += 1
     jobs = len(winners)
     return WritesPerJob(
         manager=totals["manager"] / jobs,
@@ -96,3 +97,8 @@ def per_job(
         copies=totals["copies"] / jobs,
         details={what: round(count / jobs, 3) for what, count in details.most_common()},
     )
+
+
+def _line(place: str, write: Write) -> str:
+    as_manager = f" as {write.manager}" if write.manager not in ("", write.who) else ""
+    return f"{place}: {write.who} {write.verb} {write.what}{as_manager}"

@@ -17,6 +17,8 @@ class JobPolicy:
     ``frameworks`` are the enabled integrations, ``external_frameworks`` kinds handled elsewhere, each written
     ``Kind.version.group``.
     ``retain_deactivated`` is how long a job outlives its deactivation by the system; None keeps it.
+    ``copies_keep_ready_back`` is how long after its admission a Workload that a hub sent may leave it unsaid that its
+    pods are ready.
     """
 
     manage_without_queue_name: bool = False
@@ -28,6 +30,7 @@ class JobPolicy:
     annotation_keys_to_copy: tuple[str, ...] = ()
     wait_for_pods_ready: bool = True
     retain_deactivated: timedelta | None = None
+    copies_keep_ready_back: timedelta = timedelta()
 
     partial_admission: bool = True
     reclaimable_pods: bool = True

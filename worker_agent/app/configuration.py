@@ -13,7 +13,7 @@ from worker_agent.api.job_kind import JobKind
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.meta import LabelSelector
 from worker_agent.app import tls
-from worker_agent.engine import feature_gates
+from worker_agent.engine import feature_gates, job_first_wait
 from worker_agent.engine import policy as engine_policy
 from worker_agent.engine.devices import selectors as selectors_of_devices
 from worker_agent.engine.devices.selectors import SelectorError
@@ -185,7 +185,19 @@ def _job_policy(
         label_keys_to_copy=tuple(settings.integrations.label_keys_to_copy),
         wait_for_pods_ready=pods_ready is not None,
         retain_deactivated=kept,
+        copies_keep_ready_back=_ready_kept_back(pods_ready),
     )
+
+
+def _ready_kept_back(rules: WaitForPodsReady | None) -> timedelta:
+    """How long copies may leave it unsaid that their pods are ready: not at all where a decision hangs on that word.
+
+    Admissions may wait for it; a short timeout would take silence for pods that never came; and where a recovery has
+    other limits than a start, a pod that fails early must not be taken for one that never started.
+    """
+    if rules is None or rules.block_admission or rules.timeout < 2 * job_first_wait.LONG:
+        return timedelta()
+    return job_first_wait.LONG if rules.recovery_timeout in (None, rules.timeout) else timedelta()
 
 
 POD: Final = "pod"

@@ -7,6 +7,7 @@ which that job controls in turn.
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from worker_agent import log_context
@@ -35,6 +36,7 @@ from worker_agent.controllers.known_objects import KnownObjects
 from worker_agent.engine import job_ancestors, job_lifecycle
 from worker_agent.engine.intents import CreateObject, Intent
 from worker_agent.engine.job_ancestors import NO_ANCESTOR, Lookup
+from worker_agent.engine.job_first_wait import ReadyKeptBack
 from worker_agent.engine.job_view import JobView
 from worker_agent.jobs import KINDS
 from worker_agent.kube.clock import Clock
@@ -117,6 +119,8 @@ class JobController:
         self._applier = applier
         self.accepts: Callable[[Document], bool] = lambda job: True
         """Which objects of the kind are jobs by themselves."""
+        self._ready: dict[Key, datetime] = {}
+        """Since when the pods of jobs are ready that keep this back."""
         self.controller: Controller[Key] = Controller(
             f"{kind.framework}", self._reconcile, workers=workers, clock=world.clock
         )
@@ -180,12 +184,21 @@ class JobController:
         refusal = await self._world.fence.refusal(job) if job is not None and self.kind.is_suspended(job) else ""
         if refusal:
             log.warning("%s %s is not started: %s", self.kind.resource.kind, key, refusal)
-        view = replace(self._view(key, lookup), not_to_start=refusal)
-        intents = job_lifecycle.decide_to_rest(view, self._world.clock.now())
+        view = replace(self._view(key, lookup), not_to_start=refusal, ready_since=self._ready.get(key))
+        now = self._world.clock.now()
+        intents = job_lifecycle.decide_to_rest(view, now)
+        self._note_ready(key, intents, now)
         log_context.about(_workload_of(view, intents))
         after = await self._applier.apply(intents)
         self._tell_of_created(job, intents)
         return after
+
+    def _note_ready(self, key: Key, intents: Iterable[Intent], now: datetime) -> None:
+        """What is told later than it comes true is dated by this."""
+        if any(isinstance(intent, ReadyKeptBack) for intent in intents):
+            self._ready.setdefault(key, now)
+        else:
+            self._ready.pop(key, None)
 
     def _tell_of_created(self, job: Document | None, intents: Iterable[Intent]) -> None:
         created = ((job or {}).get("metadata") or {}).get("creationTimestamp")

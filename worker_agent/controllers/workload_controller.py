@@ -16,7 +16,7 @@ from worker_agent.controllers import intake
 from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.engine_thread import Engine
 from worker_agent.controllers.known_objects import KnownObjects
-from worker_agent.engine import queue_facts, reservation, workload_lifecycle, workload_status
+from worker_agent.engine import queue_facts, reservation, workload_first_look, workload_lifecycle, workload_status
 from worker_agent.engine.queue_facts import QueueFacts
 from worker_agent.engine.workload_turn import LifecycleRules, WorkloadView
 from worker_agent.kube.clock import Clock
@@ -149,8 +149,9 @@ class WorkloadController:
             workload = self._known.document(WORKLOADS, key)
             if workload is None:
                 return None
-        intents = workload_lifecycle.settle(self._view(workload, facts), self._rules, self._clock.now())
-        return await self._applier.apply(intents)
+        now = self._clock.now()
+        intents = workload_lifecycle.settle(self._view(workload, facts), self._rules, now)
+        return await self._applier.apply(list(workload_first_look.left_unsaid(workload, intents, now)))
 
     def _view(self, workload: Document, facts: QueueFacts) -> WorkloadView:
         key = workload_status.key_of(workload)

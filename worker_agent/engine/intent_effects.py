@@ -95,7 +95,7 @@ def effect(write: Write, document: Document | None, now: datetime) -> Document |
 def status_after(document: Document, change: ApplyStatus, now: datetime) -> Document:
     """``document`` with the status change made; the same object when nothing differs.
 
-    A condition's lastTransitionTime becomes ``now`` when the condition is new or its status flips, else it stays.
+    A condition's lastTransitionTime becomes its ``since`` or ``now`` when it is new or its status flips, else it stays.
     """
     old = document.get("status") or {}
     conditions = old.get("conditions") or []
@@ -245,7 +245,7 @@ def _condition(wanted: SetCondition, old: Document, generation: int, now: dateti
         "status": wanted.status,
         "reason": wanted.reason,
         "message": message,
-        "lastTransitionTime": moved or _stamp(now),
+        "lastTransitionTime": moved or _stamp(wanted.since or now),
     }
     if generation:
         condition["observedGeneration"] = generation

@@ -9,6 +9,7 @@ tests need no server. Several intents on one object fold into one write per fiel
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from worker_agent.api.document import Document
@@ -75,6 +76,8 @@ class SetCondition(NamedTuple):
     message: str = ""
     follows: bool = False
     """observedGeneration keeps up with the object even where nothing else changes: ``kubectl wait`` looks at it."""
+    since: datetime | None = None
+    """When the status flipped, where that was some time before the write."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

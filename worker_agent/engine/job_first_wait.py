@@ -1,34 +1,67 @@
 """The first word of PodsReady is kept back for a while: it costs a write per job and says what its absence says."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from worker_agent.api import names
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import WORKLOADS
-from worker_agent.engine import intent_effects, workload_status
-from worker_agent.engine.intents import ApplyStatus, Intent, RequeueAfter
+from worker_agent.engine import fencing, intent_effects, workload_status
+from worker_agent.engine.intents import ApplyStatus, Intent, RequeueAfter, SetCondition
 from worker_agent.engine.job_view import JobView
 from worker_agent.engine.pods_ready import WAIT_FOR_START
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyKeptBack(RequeueAfter):
+    """The pods of a copy are ready, and that is told later."""
+
 
 LONG: Final = timedelta(seconds=30)
 """Pods that are not ready so long after the admission are told of."""
 
+UNSTARTED: Final = timedelta(minutes=5)
+"""The same while nothing is known of any pods: in a burst the start itself, or the first news of it, takes its time."""
+
 
 def left_unsaid(view: JobView, intents: Iterable[Intent], now: datetime) -> Iterator[Intent]:
-    """``intents`` without the word that pods are not ready yet, where nothing was said before; looks again in time."""
+    """``intents`` without a first word of PodsReady that may wait yet; looks again when it no longer may.
+
+    That pods are not ready yet may wait for LONG. That the pods of a copy are ready may wait as long as the policy
+    says: the users of the job are told on the cluster of its hub, and a job that ends sooner is spared the write.
+    """
     known = {workload["metadata"]["name"]: workload for workload in _workloads(view)}
     for intent in intents:
-        if not isinstance(intent, ApplyStatus) or not _says_waiting(intent):
+        workload = known.get(intent.key.name) if isinstance(intent, ApplyStatus) else None
+        said = _first_word(intent, workload)
+        if said is None:
             yield intent
             continue
-        workload = known.get(intent.key.name)
-        if workload is not None and intent_effects.find_condition(workload, names.PODS_READY):
-            yield intent
-        elif workload is not None and workload_status.is_true(workload, names.ADMITTED):
-            left = workload_status.since(workload, names.ADMITTED) + LONG - now
-            yield RequeueAfter(left.total_seconds()) if left > timedelta() else intent
+        if workload is not None and workload_status.is_true(workload, names.ADMITTED):
+            left = workload_status.since(workload, names.ADMITTED) + _patience(view, workload, said) - now
+            yield _kept_back(said, left) if left > timedelta() else _dated(view, intent, said)
+
+
+def _kept_back(said: SetCondition, left: timedelta) -> RequeueAfter:
+    return (ReadyKeptBack if said.status == "True" else RequeueAfter)(left.total_seconds())
+
+
+def _dated(view: JobView, intent: Intent, said: SetCondition) -> Intent:
+    """The word with the time from which on it was true, where it was kept back."""
+    if said.status != "True" or view.ready_since is None or not isinstance(intent, ApplyStatus):
+        return intent
+    return replace(intent, conditions=(said._replace(since=view.ready_since),))
+
+
+def _patience(view: JobView, workload: Document, said: SetCondition) -> timedelta:
+    """How long after its admission the Workload may keep this word back."""
+    if said.status == "True":
+        return view.policy.copies_keep_ready_back if fencing.origin_of(workload) else timedelta()
+    job, kind = view.job, view.kind
+    unstarted = job is not None and (kind.is_suspended(job) or (view.dispatched and not kind.is_active(job)))
+    return UNSTARTED if unstarted else LONG
 
 
 def _workloads(view: JobView) -> Iterator[Document]:
@@ -37,8 +70,13 @@ def _workloads(view: JobView) -> Iterator[Document]:
         yield view.prebuilt
 
 
-def _says_waiting(intent: ApplyStatus) -> bool:
-    if intent.resource is not WORKLOADS or len(intent.conditions) != 1:
-        return False
+def _first_word(intent: Intent, workload: Document | None) -> SetCondition | None:
+    """The word of PodsReady that may be kept back, if the intent is one and nothing was said before."""
+    if not isinstance(intent, ApplyStatus) or intent.resource is not WORKLOADS or intent.fields:
+        return None
+    if len(intent.conditions) != 1 or intent.conditions[0].type != names.PODS_READY:
+        return None
     (said,) = intent.conditions
-    return (said.type, said.status, said.reason) == (names.PODS_READY, "False", WAIT_FOR_START) and not intent.fields
+    if (said.status, said.reason) not in (("False", WAIT_FOR_START), ("True", names.STARTED)):
+        return None
+    return None if workload is not None and intent_effects.find_condition(workload, names.PODS_READY) else said

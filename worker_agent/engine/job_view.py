@@ -32,6 +32,7 @@ class JobView:
     the Workloads controlled by ``ancestry.managed``. ``not_to_start`` is why the job must not be started now although
     its Workload is admitted; ``runs_elsewhere`` says that pods of it may run on another cluster, whatever its status
     tells; ``dispatched`` that they are to run there, so that those of a kind that is held here are never let go.
+    ``ready_since`` is when its pods were first seen ready, where that was kept back.
     """
 
     kind: JobKind
@@ -50,6 +51,7 @@ class JobView:
     runs_elsewhere: bool = False
     dispatched: bool = False
     awaiting_deletions: bool = False
+    ready_since: datetime | None = None
 
     def after(self, intents: Iterable[Intent], now: datetime) -> "JobView":
         """The view as it will be once ``intents`` are done: to decide again before anything is written."""

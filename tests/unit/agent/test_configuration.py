@@ -1,5 +1,7 @@
 """Settings resolved into policies."""
 
+from datetime import timedelta
+
 import pytest
 
 from worker_agent.app import configuration
@@ -70,3 +72,18 @@ def test_retention_is_in_seconds():
 def test_profiles_are_refused_by_name():
     with pytest.raises(ConfigurationError, match="pprofBindAddress: ':8083': profiles of Go are not served"):
         resolve(pprof_bind_address=":8083")
+
+
+@pytest.mark.parametrize(
+    ("rules", "seconds"),
+    [
+        ({}, 30),
+        ({"timeout": "5m", "recovery_timeout": "5m"}, 30),
+        ({"timeout": "50s"}, 0),
+        ({"block_admission": True}, 0),
+        ({"timeout": "5m", "recovery_timeout": "1m"}, 0),
+        ({"timeout": "5m", "recovery_timeout": "0s"}, 0),
+    ],
+)
+def test_copies_keep_back_that_their_pods_are_ready_where_nothing_hangs_on_it(rules, seconds):
+    assert resolve(wait_for_pods_ready=rules).jobs.copies_keep_ready_back == timedelta(seconds=seconds)

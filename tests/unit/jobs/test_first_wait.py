@@ -1,11 +1,13 @@
-"""When a job says that its pods are not ready yet: not before that is worth a write."""
+"""When a job first says whether its pods are ready: not before that is worth a write."""
 
 from datetime import timedelta
 
-from worker_agent.api import timestamps
+from worker_agent.api import names, timestamps
+from worker_agent.api.document import put
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.engine import job_first_wait, job_lifecycle
-from worker_agent.engine.intents import ApplyStatus, RequeueAfter
+from worker_agent.engine.intents import ApplyStatus, RequeueAfter, SetCondition
+from worker_agent.engine.job_first_wait import ReadyKeptBack
 
 from .builders import EARLIER, NOW, admitted, condition, conditions, job, of_type, view, workload
 
@@ -40,3 +42,71 @@ def test_pods_that_take_long_are_told_of():
 def test_what_was_said_before_is_taken_back():
     intents = decided(admitted(job(), condition("PodsReady", "True", "Started")))
     assert conditions(intents)["PodsReady"][1] == "WaitForRecovery"
+
+
+# While nothing is known of any pods
+
+
+def test_a_job_whose_start_is_still_to_come_says_nothing_for_minutes():
+    late = ADMITTED + job_first_wait.LONG
+    seen = view(job(), admitted(job()), policy=JobPolicy(), not_to_start="the hub's lease lapsed")
+    assert "PodsReady" not in conditions(job_lifecycle.decide_to_rest(seen, late))
+    later = ADMITTED + job_first_wait.UNSTARTED
+    assert conditions(job_lifecycle.decide_to_rest(seen, later))["PodsReady"][:2] == ("False", "WaitForStart")
+
+
+def test_a_job_that_was_started_late_says_nothing_before_its_worker_tells_of_pods():
+    late = ADMITTED + job_first_wait.LONG
+    unknown = view(job(suspend=False), admitted(job()), policy=JobPolicy(), dispatched=True)
+    assert "PodsReady" not in conditions(job_lifecycle.decide_to_rest(unknown, late))
+    told = view(job(suspend=False, status={"active": 1}), admitted(job()), policy=JobPolicy(), dispatched=True)
+    assert conditions(job_lifecycle.decide_to_rest(told, late))["PodsReady"][:2] == ("False", "WaitForStart")
+
+
+# Copies that a hub sent
+
+PATIENT = JobPolicy(copies_keep_ready_back=timedelta(seconds=30))
+READY = {"active": 1, "ready": 1}
+
+
+def decided_on_copy(*more, seconds, policy=PATIENT, status=READY, since=None):
+    running = job(suspend=False, status=status)
+    copy = put(admitted(running, *more), ("metadata", "labels", names.MULTIKUEUE_ORIGIN_LABEL), "hub")
+    seen = view(running, copy, policy=policy, ready_since=since)
+    return job_lifecycle.decide_to_rest(seen, ADMITTED + timedelta(seconds=seconds))
+
+
+def test_a_copy_keeps_back_for_a_while_that_its_pods_are_ready():
+    intents = decided_on_copy(seconds=10)
+    assert not conditions(intents)
+    assert of_type(intents, RequeueAfter) == [ReadyKeptBack(20.0)]
+
+
+def test_a_copy_that_goes_on_tells_since_when_its_pods_are_ready():
+    since = ADMITTED + timedelta(seconds=4)
+    (told,) = of_type(decided_on_copy(seconds=30, since=since), ApplyStatus)
+    assert told.conditions == (
+        SetCondition(
+            "PodsReady", "True", "Started", "All pods reached readiness and the workload is running", since=since
+        ),
+    )
+
+
+def test_a_copy_that_ends_soon_tells_of_its_end_alone():
+    ended = {"succeeded": 1, "conditions": [condition("Complete")]}
+    assert list(conditions(decided_on_copy(seconds=10, status=ended))) == ["Finished"]
+
+
+def test_what_a_copy_said_before_is_kept_true_at_once():
+    waiting = condition("PodsReady", "False", "WaitForStart")
+    assert conditions(decided_on_copy(waiting, seconds=10))["PodsReady"][:2] == ("True", "Started")
+
+
+def test_a_copy_tells_at_once_where_the_policy_does_not_let_it_wait():
+    assert conditions(decided_on_copy(seconds=10, policy=JobPolicy()))["PodsReady"][:2] == ("True", "Started")
+
+
+def test_a_job_of_the_cluster_s_own_users_tells_at_once_that_its_pods_are_ready():
+    running = job(suspend=False, status=READY)
+    intents = job_lifecycle.decide_to_rest(view(running, admitted(running), policy=PATIENT), NOW)
+    assert conditions(intents)["PodsReady"][:2] == ("True", "Started")

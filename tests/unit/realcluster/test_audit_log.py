@@ -67,3 +67,9 @@ def test_the_end_of_a_log_is_that_of_its_last_whole_line(tmp_path):
     log.write_bytes(event() + event()[:20])
     assert audit_log.end(log) == len(event())
     assert [write.what for write in audit_log.each(log, 0, audit_log.end(log))] == ["jobs"]
+
+
+def test_the_field_manager_is_that_of_the_request():
+    uri = "/apis/batch/v1/namespaces/ns/jobs/a/status?fieldManager=kueue.x-k8s.io%2Fmultikueue&force=true"
+    named, unnamed = audit_log.parsed([event(requestURI=uri), event(requestURI="/apis/batch/v1/namespaces/ns/jobs")])
+    assert (named.manager, unnamed.manager) == ("kueue.x-k8s.io/multikueue", "")

@@ -1,5 +1,7 @@
 """Writes for each job, by where they were made and for whom."""
 
+from dataclasses import replace
+
 from tests.benchmarks.audit_log import Write
 from tests.benchmarks.federation_writes import per_job
 
@@ -32,3 +34,12 @@ def test_events_are_apart_and_others_programs_and_refused_requests_do_not_count(
 def test_copies_are_the_workloads_made_on_workers():
     copy = write("workloads", verb="create")
     assert per_job({"manager": [copy], "a": [copy], "b": [copy]}, "manager", OURS, WINNERS).copies == 1.0
+
+
+def test_details_name_program_field_manager_and_object():
+    made = [write(), replace(write(), manager="kueue-admission"), replace(write(), manager="kueue-admission")]
+    found = per_job({"manager": made}, "manager", OURS, WINNERS)
+    assert found.details == {
+        "manager: hub patch workloads/status as kueue-admission": 1.0,
+        "manager: hub patch workloads/status": 0.5,
+    }
