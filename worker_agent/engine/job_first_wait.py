@@ -60,8 +60,8 @@ def _patience(view: JobView, workload: Document, said: SetCondition) -> timedelt
     if said.status == "True":
         return view.policy.copies_keep_ready_back if fencing.origin_of(workload) else timedelta()
     job, kind = view.job, view.kind
-    unstarted = job is not None and (kind.is_suspended(job) or (view.dispatched and not kind.is_active(job)))
-    return UNSTARTED if unstarted else LONG
+    has_pods = job is None or (kind.is_active(job) and not kind.is_suspended(job))
+    return LONG if has_pods else UNSTARTED
 
 
 def _workloads(view: JobView) -> Iterator[Document]:
