@@ -195,9 +195,9 @@ def _ready_kept_back(rules: WaitForPodsReady | None) -> timedelta:
     Admissions may wait for it; a short timeout would take silence for pods that never came; and where a recovery has
     other limits than a start, a pod that fails early must not be taken for one that never started.
     """
-    if rules is None or rules.block_admission or rules.timeout < 2 * job_first_wait.LONG:
+    if rules is None or rules.block_admission or rules.timeout < 2 * job_first_wait.OF_COPIES:
         return timedelta()
-    return job_first_wait.LONG if rules.recovery_timeout in (None, rules.timeout) else timedelta()
+    return job_first_wait.OF_COPIES if rules.recovery_timeout in (None, rules.timeout) else timedelta()
 
 
 POD: Final = "pod"

@@ -22,6 +22,9 @@ class ReadyKeptBack(RequeueAfter):
 LONG: Final = timedelta(seconds=30)
 """Pods that are not ready so long after the admission are told of."""
 
+OF_COPIES: Final = timedelta(minutes=1)
+"""How long copies may keep back that their pods are ready."""
+
 UNSTARTED: Final = timedelta(minutes=5)
 """The same while nothing is known of any pods: in a burst the start itself, or the first news of it, takes its time."""
 

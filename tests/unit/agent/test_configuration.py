@@ -77,9 +77,9 @@ def test_profiles_are_refused_by_name():
 @pytest.mark.parametrize(
     ("rules", "seconds"),
     [
-        ({}, 30),
-        ({"timeout": "5m", "recovery_timeout": "5m"}, 30),
-        ({"timeout": "50s"}, 0),
+        ({}, 60),
+        ({"timeout": "5m", "recovery_timeout": "5m"}, 60),
+        ({"timeout": "119s"}, 0),
         ({"block_admission": True}, 0),
         ({"timeout": "5m", "recovery_timeout": "1m"}, 0),
         ({"timeout": "5m", "recovery_timeout": "0s"}, 0),
