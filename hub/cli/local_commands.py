@@ -26,7 +26,7 @@ DEFAULT_STATE = Path(".fedhub")
 def up(
     state: StateFolder = DEFAULT_STATE,
     manifests: ManifestFolder = None,
-    persistent: Annotated[bool, typer.Option(help="Keep objects in SQLite, so that a restart finds them.")] = False,
+    persistent: Annotated[bool, typer.Option(help="Keep objects on disk, so that the next start finds them.")] = False,
     real: Real = False,
 ) -> None:
     """Start one manager and its workers on this machine and leave them running.

@@ -5,7 +5,7 @@ answer costs its own patience only.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -15,7 +15,7 @@ from hub.engine import contact
 from hub.engine.condition import Stand
 from hub.engine.contact import IN_PROGRESS_SECONDS, Contact
 from worker_agent.api.multikueue import MultiKueueCluster
-from worker_agent.kube.clock import Clock
+from worker_agent.kube.clock import Clock, SteadyTime
 
 CONNECTED: Final = Stand("True", "Active", "Connected")
 
@@ -79,14 +79,15 @@ class RemoteClients(Generic[L]):
         on_reset: Callable[[str], None] = lambda name: None,
     ) -> None:
         self._connect = connect
-        self._clock = clock
+        self.time = SteadyTime(clock)
+        """By which contacts are counted: no outage gets longer or shorter because a clock was set."""
         self._on_lost = on_lost
         self._on_reset = on_reset
         self.entries: dict[str, Entry[L]] = {}
         self.leaving: dict[str, datetime] = {}
-        """Clusters that are being forgotten, and since when."""
+        """Clusters that are being forgotten, and since when by ``time``."""
         self.never_reached: dict[str, datetime] = {}
-        """Clusters that had no usable credential since this program began, and since when it knows."""
+        """Clusters that had no usable credential since this program began, and since when by ``time`` it knows."""
         self.cleared: set[str] = set()
         """Clusters that were forgotten with nothing of ours left there."""
 
@@ -111,6 +112,7 @@ class RemoteClients(Generic[L]):
         return entry.opening and entry.link is None and not entry.contact.failures
 
     def contacts(self) -> Iterator[tuple[str, Contact]]:
+        """Their times are those of ``time``."""
         return ((name, entry.contact) for name, entry in self.entries.items())
 
     async def forget(self, name: str, farewell: Callable[[L], Awaitable[bool]] | None = None) -> None:
@@ -122,7 +124,7 @@ class RemoteClients(Generic[L]):
             return
         link = entry.link if entry.contact.connected else None
         if farewell is not None and link is not None:
-            self.leaving[name] = self._clock.now()
+            self.leaving[name] = self.time.now()
             try:
                 if await farewell(link):
                     self.cleared.add(name)
@@ -141,7 +143,7 @@ class RemoteClients(Generic[L]):
         if entry is None:
             self.cleared.discard(name)
             self.never_reached.pop(name, None)
-            entry = self.entries[name] = Entry(Contact(self._clock.now()))
+            entry = self.entries[name] = Entry(Contact(self.time.now()))
         if entry.opening:
             return Outcome(requeue=IN_PROGRESS_SECONDS)
         return await self._apply(name, entry, credential)
@@ -155,10 +157,10 @@ class RemoteClients(Generic[L]):
         message = f"load client config failed: {error.message}"
         if entry is not None:
             await self._stop(name, entry)
-            entry.contact = entry.contact.lost(self._clock.now())
-            message = entry.contact.explained(message)
+            entry.contact = entry.contact.lost(self.time.now())
+            message = self._explained(entry, message)
         else:
-            self.never_reached.setdefault(name, self._clock.now())
+            self.never_reached.setdefault(name, self.time.now())
         stand = Stand("False", error.reason, message)
         if error.missing:
             return Outcome(stand)
@@ -171,8 +173,8 @@ class RemoteClients(Generic[L]):
         await self._stop(name, entry)
         if changed:
             entry.credential = credential
-            entry.contact = entry.contact.lost(self._clock.now()).with_new_configuration()
-        wait = entry.contact.wait(self._clock.now())
+            entry.contact = entry.contact.lost(self.time.now()).with_new_configuration()
+        wait = entry.contact.wait(self.time.now())
         if wait:
             return Outcome(requeue=wait.total_seconds())
         return await self._open(name, entry)
@@ -184,11 +186,11 @@ class RemoteClients(Generic[L]):
         try:
             link = await self._connect(name, entry.credential, patience, lambda: self._lost(name, entry))
         except ConnectionFailed as failure:
-            entry.contact = entry.contact.failed(self._clock.now())
-            wait = entry.contact.wait(self._clock.now()).total_seconds()
+            entry.contact = entry.contact.failed(self.time.now())
+            wait = entry.contact.wait(self.time.now()).total_seconds()
             if not entry.contact.failures:
                 return Outcome(requeue=wait)
-            stand = Stand("False", failure.reason, entry.contact.explained(str(failure)))
+            stand = Stand("False", failure.reason, self._explained(entry, str(failure)))
             return Outcome(stand, requeue=wait)
         finally:
             entry.opening = False
@@ -200,9 +202,14 @@ class RemoteClients(Generic[L]):
         entry.contact = entry.contact.made()
         return Outcome(CONNECTED)
 
+    def _explained(self, entry: Entry[L], message: str) -> str:
+        due = entry.contact.next_attempt
+        told = entry.contact if due is None else replace(entry.contact, next_attempt=self.time.on_the_wall(due))
+        return told.explained(message)
+
     def _lost(self, name: str, entry: Entry[L]) -> None:
         if self.entries.get(name) is entry and entry.contact.connected:
-            entry.contact = entry.contact.lost(self._clock.now())
+            entry.contact = entry.contact.lost(self.time.now())
             self._on_lost(name)
 
     async def _stop(self, name: str, entry: Entry[L]) -> None:

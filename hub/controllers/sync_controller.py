@@ -35,7 +35,7 @@ from worker_agent.kube.errors import NotFound, ReconcileError
 from worker_agent.kube.informer import Event
 
 KEEP: Final = "Keep"
-BEFORE: Final = datetime.min.replace(tzinfo=UTC)
+BEFORE: Final = datetime.fromtimestamp(0, UTC)
 UNREAD_SECONDS: Final = 0.5
 """When to look again at a Workload whose kind of job has not been read yet."""
 
@@ -167,19 +167,20 @@ class SyncController:
 
     async def _reconcile(self, key: Key) -> float | None:
         log_context.about(key)
+        now = self._clock.now()
         group = group_loading.load(key, self.federation(), self._policy, self._deleted.get(key))
         if group is None:
             return None
         cluster = sync.unseen_end(group)
         if cluster:
             await self._read_job(group, cluster)
+            now = self._clock.now()
             group = group_loading.load(key, self.federation(), self._policy, self._deleted.get(key)) or group
         kind = group.owner.kind
         if kind is not None and group.job is None and not self._objects.knows_jobs(kind):
             return UNREAD_SECONDS
         assert self._applier is not None
         group = self._with_policy(await self._with_mark(group))
-        now = self._clock.now()
         intents = sync_folding.with_admission(sync.decide(group, now), group, self._how, now)
         try:
             requeue = await self._applier.apply(intents)
@@ -229,7 +230,9 @@ class SyncController:
         return replace(group, policy=replace(policy, keep_when_lost=keep))
 
     def federation(self) -> Federation:
-        now = self._clock.now()
+        """As it is now: how long a cluster is out of contact is counted steadily, and told by the machine's clock."""
+        time = self._clients.time
+        now = time.now()
         since = {
             name: contact.disconnected_since
             for name, contact in self._clients.contacts()
@@ -251,7 +254,8 @@ class SyncController:
         gone = self._removed(now)
         lost |= {name for name, left in gone.items() if now - left >= self._policy.worker_lost_timeout}
         by_label = frozenset([name for name, link in connected.items() if not link.has_agent])
-        return Federation(self._objects, connected, gone | since, self._kinds, terms, lost, by_label)
+        told = {name: time.on_the_wall(instant) for name, instant in (gone | since).items()}
+        return Federation(self._objects, connected, told, self._kinds, terms, lost, by_label)
 
     def _removed(self, now: datetime) -> dict[str, datetime]:
         """Configured clusters whose MultiKueueCluster is gone, and since when: there will be no contact to wait for.
@@ -268,5 +272,6 @@ class SyncController:
         """Whether another cluster may run the job of this Workload of the manager, which is being evicted here."""
         if not (workload.get("status") or {}).get("clusterName"):
             return False
+        now = self._clock.now()
         group = group_loading.load(remote_objects.key_of(workload), self.federation(), self._policy, None)
-        return group is not None and fencing.may_still_run(self._with_policy(group), self._clock.now())
+        return group is not None and fencing.may_still_run(self._with_policy(group), now)

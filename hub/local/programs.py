@@ -4,6 +4,7 @@ Ports are chosen once per program and written into its settings, so that a progr
 """
 
 import asyncio
+import shutil
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from hub.app import roles
 from hub.local import layout
 from hub.local.layout import Layout
 from hub.local.real import accounts
+from hub.local.real.files import Files
 from hub.local.spec import Cluster, FederationSpec
 from worker_agent.api.frameworks import FRAMEWORKS
 
@@ -78,6 +80,7 @@ def _cluster(cluster: Cluster, where: Layout, how: Clusters, *, job_kinds: bool)
     path = where.cluster_configuration(cluster.name)
     (port,) = layout.free_ports(1)
     folder = where.cluster(cluster.name)
+    _forget(folder, how)
     _write(
         path,
         msgspec.json.format(
@@ -101,6 +104,17 @@ def _cluster(cluster: Cluster, where: Layout, how: Clusters, *, job_kinds: bool)
         return where.cluster_kubeconfig(cluster.name).exists() and await _listens(port)
 
     return Program(f"{CLUSTER}-{cluster.name}", ["-m", how.module, str(path)], ready)
+
+
+def _forget(folder: Path, how: Clusters) -> None:
+    """Take away what a federation that was in ``folder`` before has left, perhaps one of the other sort.
+
+    A kubeconfig is the sign that a cluster serves; and objects stay only where that was asked for.
+    """
+    for left in folder.glob("*kubeconfig"):
+        left.unlink()
+    if not how.persistent:
+        shutil.rmtree(Files(folder).etcd, ignore_errors=True)
 
 
 def _door(spec: FederationSpec) -> dict[str, Any]:

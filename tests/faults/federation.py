@@ -132,7 +132,9 @@ class Federation:
         common = {**COMMON, "leader_election": ELECTION} if self.script.elect else COMMON
         settings = HubSettings(multi_kueue=stanza, federation={"round_timeout": timedelta(seconds=15)}, **common)
         agent_settings, federated = configuration.resolve(settings)
-        surroundings = Surroundings(self._carrier(f"{program}>manager"), clock, threaded=False, webhooks=False)
+        surroundings = Surroundings(
+            self._carrier(f"{program}>manager"), clock, threaded=False, webhooks=False, identity=program
+        )
         agent = Agent(agent_settings, surroundings)
         self.hub = Hub(agent, replace(federated, threaded=False), transport=partial(self._transport, program))
         return agent
@@ -140,6 +142,10 @@ class Federation:
     def _transport(self, program: str, credential: Credential) -> Transport:
         content = (credential.kubeconfig or b"").decode()
         return next(self._carrier(f"{program}>{name}") for name in WORKERS if f"{name}.example" in content)
+
+    def set_clock(self, program: str, skew: float) -> None:
+        """Its wall clock jumps to ``skew`` seconds ahead."""
+        self._clocks[program].skew = skew
 
     async def kill(self, program: str) -> None:
         """It ends between two awaits, without a goodbye."""

@@ -3,7 +3,7 @@
 import asyncio
 import random
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 
@@ -33,6 +33,24 @@ class SystemClock:
 
     def random(self) -> float:
         return random.random()
+
+
+class SteadyTime:
+    """Wall time as it was when this was made, counted on from there: who sets the machine's clock changes nothing.
+
+    For what is compared with the past, such as how long an outage has lasted.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._began, self._began_at = clock.now(), clock.monotonic()
+
+    def now(self) -> datetime:
+        return self._began + timedelta(seconds=self._clock.monotonic() - self._began_at)
+
+    def on_the_wall(self, instant: datetime) -> datetime:
+        """What the machine's clock, as it is set now, shows or would have shown at an ``instant`` counted here."""
+        return instant + (self._clock.now() - self.now())
 
 
 class LoopClock:
