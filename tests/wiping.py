@@ -1,5 +1,6 @@
 """Empties a real API server between tests: what was written since the last time, and no kind beside it is asked for."""
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,8 @@ WEBHOOKS = (
     "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
     "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
 )
+OK, NOT_SERVED = 200, 404
+TURNED_AWAY_SECONDS = 0.2
 EVENTS = "/apis/events.k8s.io/v1/events"
 BUILT_IN = (
     "/apis/batch/v1/jobs",
@@ -93,8 +96,11 @@ class _Wiping:
     _namespaces: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     async def run(self) -> bool:
-        """Whether any was left."""
-        found = await _ask(self.transport, "GET", self.path)
+        """Whether any was left, or may be: a server under load turns questions away, which is no answer."""
+        status, found = await _answer(self.transport, "GET", self.path)
+        if status not in (OK, NOT_SERVED):
+            await asyncio.sleep(TURNED_AWAY_SECONDS)
+            return True
         for item in found.get("items") or ():
             if self._is_of_a_test(item["metadata"]):
                 self._namespaces.setdefault(item["metadata"].get("namespace", ""), []).append(item["metadata"])
@@ -132,7 +138,14 @@ class _Wiping:
         return f"{root}{namespace}/{plural}/{metadata['name']}"
 
 
-async def _ask(transport: Transport, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+async def _ask(transport: Transport, method: str, path: str, body: dict[str, Any] | None = None) -> None:
+    """Whether it was done is seen by the next pass."""
+    await _answer(transport, method, path, body)
+
+
+async def _answer(
+    transport: Transport, method: str, path: str, body: dict[str, Any] | None = None
+) -> tuple[int, dict[str, Any]]:
     place, _, query = path.partition("?")
     pairs = tuple((name, value) for name, _, value in (pair.partition("=") for pair in query.split("&") if pair))
     kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
@@ -140,4 +153,4 @@ async def _ask(transport: Transport, method: str, path: str, body: dict[str, Any
     content = msgspec.json.encode(body) if body is not None else b""
     response = await transport.request(Request(method, place, pairs, headers, content))
     answer: dict[str, Any] = msgspec.json.decode(await response.read())
-    return answer
+    return response.status, answer

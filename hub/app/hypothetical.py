@@ -37,12 +37,12 @@ def documents(text: str) -> list[Document]:
     if not found:
         raise BadManifest("holds no object")
     for each in found:
-        if (
-            not isinstance(each, dict)
-            or not isinstance(each.get("metadata"), dict)
-            or not isinstance(each.get("spec"), dict)
-        ):
+        if not isinstance(each, dict) or not isinstance(each.get("metadata"), dict) or "kind" not in each:
             raise BadManifest("must be an object with apiVersion, kind, metadata and spec")
+        if not isinstance(each.get("spec"), dict):
+            raise BadManifest(
+                f"{kind_of(each).resource.kind} {each['metadata'].get('name', '')}: spec must be an object"
+            )
     return found
 
 

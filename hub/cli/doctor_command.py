@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hub.cli import manager_client, output
+from hub.cli import manager_client, output, worker_contexts
 from hub.cli.explain_commands import Worker, asker_of
 from hub.cli.output import Format
 from hub.cli.run_command import Config, Context, Kubeconfig
@@ -75,6 +75,7 @@ def doctor(  # noqa: PLR0913, PLR0917 - the command's own options
         if agent:
             results = await examination.of_cluster(client, context or "this", Role.AGENT, namespace)
         else:
+            await worker_contexts.refuse_unknown(client, asker.own)
             results = await examination.of_federation(client, namespace, reach)
         _tell(results, output_format)
         sick = not all(result.ok for result in results)

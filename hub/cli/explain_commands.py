@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
-from hub.cli import manager_client, output
+from hub.cli import manager_client, output, worker_contexts
 from hub.cli.output import Format
 from hub.cli.run_command import Config, Context, Kubeconfig
 from worker_agent.cli.program_options import FeatureGates
@@ -134,6 +134,7 @@ def _closing(asker: "Asker", work: "Callable[[Client], Awaitable[None]]") -> "Ca
 
     async def and_close(client: "Client") -> None:
         try:
+            await worker_contexts.refuse_unknown(client, asker.own)
             await work(client)
         finally:
             for transport in asker.own.values():
@@ -153,12 +154,7 @@ def asker_of(config: Path | None, feature_gates: str, worker: list[str] | None, 
     from worker_agent.kube.kubeconfig import KubeconfigError  # noqa: PLC0415
     from worker_agent.settings_source import SettingsError, load  # noqa: PLC0415
 
-    contexts = {}
-    for given in worker or ():
-        cluster, separator, name = given.partition("=")
-        if not cluster or not separator or not name:
-            output.fail(f"--worker {given}: must be CLUSTER=CONTEXT", 2)
-        contexts[cluster] = name
+    contexts = worker_contexts.parse(worker)
     try:
         agent, federation = configuration.resolve(load(HubSettings, config, feature_gates))
         own = {cluster: process.connect(kubeconfig, name) for cluster, name in contexts.items()}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from hub.cli import manager_client, output
+from hub.cli import manager_client, output, worker_contexts
 from hub.cli.run_command import Context, Kubeconfig
 
 if TYPE_CHECKING:
@@ -182,9 +182,10 @@ def _run(
     kind, name = _named(job)
     key = Key(namespace or _namespace(kubeconfig, context), name)
     _check_names(key)
-    contexts = _contexts(worker)
+    contexts = worker_contexts.parse(worker)
 
     async def with_job(client: "Client") -> None:
+        await worker_contexts.refuse_unknown(client, contexts)
         async with _own_clients(contexts, kubeconfig) as own:
             following = JobOnManager(client, own)
             try:
@@ -224,16 +225,6 @@ def _namespace(kubeconfig: Path | None, context: str) -> str:
         return process.own_configuration(kubeconfig, context).namespace
     except KubeconfigError as error:
         output.fail(error, 2)
-
-
-def _contexts(worker: list[str] | None) -> dict[str, str]:
-    found = {}
-    for given in worker or ():
-        cluster, separator, name = given.partition("=")
-        if not cluster or not separator or not name:
-            output.fail(f"--worker {given}: must be CLUSTER=CONTEXT", 2)
-        found[cluster] = name
-    return found
 
 
 @contextlib.asynccontextmanager

@@ -66,7 +66,8 @@ class LogPrinter:
             stream = await pod.source.log(pod.workload, pod.name, replace(query, container=log.container))
         except BadRequest as error:
             where = f"cluster {pod.cluster}: " if pod.cluster else ""
-            raise type(error)(error.status, error.reason, f"{where}pod {pod.name}: {error.message}") from None
+            why = error.message.removeprefix(where)  # the hub names the cluster too
+            raise type(error)(error.status, error.reason, f"{where}pod {pod.name}: {why}") from None
         title = log.title.encode() if self._prefix else b""
         rest = b""
         try:

@@ -43,7 +43,8 @@ def test_a_worker_context_needs_both_names():
         ("a: [", "not YAML"),
         ("", "holds no object"),
         ("[1]", "must be an object with apiVersion, kind, metadata and spec"),
-        ("{apiVersion: v1, kind: Job, metadata: {}, spec: []}", "must be an object with"),
+        ("{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: []}", "Job j: spec must be an object"),
+        ("{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}", "kind 'ConfigMap' of apiVersion 'v1' is no job"),
     ],
 )
 def test_what_if_says_what_is_wrong_with_a_manifest(tmp_path, text, told):

@@ -11,13 +11,20 @@ JOBS, NODES, NAMESPACES = ("batch", "jobs"), ("", "nodes"), ("", "namespaces")
 
 
 class Server:
-    """Answers lists from ``objects`` once, as if all that is deleted went; notes what else is asked."""
+    """Answers lists from ``objects`` once, as if all that is deleted went; notes what else is asked.
 
-    def __init__(self, **objects):
+    It turns the first ``busy`` requests away.
+    """
+
+    def __init__(self, busy=0, **objects):
+        self.busy = busy
         self.objects = objects
         self.asked = []
 
     async def request(self, request: Request) -> Response:
+        if self.busy:
+            self.busy -= 1
+            return Response(429, {}, _whole(b'{"kind": "Status"}'))
         plural = request.path.rpartition("/")[2]
         items = self.objects.pop(plural, []) if request.method == "GET" else []
         if request.method != "GET":
@@ -66,6 +73,12 @@ async def test_objects_of_a_namespace_go_together_once_nothing_holds_them():
     jobs = "/apis/batch/v1/namespaces/ns/jobs"
     assert server.asked == [("PATCH", f"{jobs}/a", False), ("DELETE", jobs, True)]
     assert written == set()
+
+
+async def test_a_question_that_was_turned_away_is_asked_again():
+    server = Server(busy=3, jobs=[found("a", "ns")])
+    await wiping.wipe(server, {JOBS}, [])
+    assert server.asked == [("DELETE", "/apis/batch/v1/namespaces/ns/jobs", True)]
 
 
 async def test_what_every_cluster_has_stays():
