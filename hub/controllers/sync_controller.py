@@ -227,7 +227,7 @@ class SyncController:
         if policy.dispatcher != CAPACITY_AWARE:
             return group
         keep = self._objects.dispatch_policy(group.local.view).on_contact_lost == KEEP
-        return replace(group, policy=replace(policy, keep_when_lost=keep))
+        return group if keep == policy.keep_when_lost else replace(group, policy=replace(policy, keep_when_lost=keep))
 
     def federation(self) -> Federation:
         """As it is now: how long a cluster is out of contact is counted steadily, and told by the machine's clock."""

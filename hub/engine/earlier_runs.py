@@ -22,6 +22,8 @@ def first_finished(group: RemoteGroup) -> tuple[str, Sight] | None:
     Once that job tells of a later run, its API server refuses the times of an earlier one, and the job would never end.
     """
     untold = {cluster for cluster, _ in group.copies() if _cannot_be_told(group, cluster)}
+    if not untold:
+        return group.first_with(names.FINISHED)
     connected = {cluster: remote for cluster, remote in group.connected.items() if cluster not in untold}
     return replace(group, connected=connected).first_with(names.FINISHED)
 

@@ -24,8 +24,11 @@ SINGLE_CLUSTER_PREEMPTION_TIMEOUT: Final = timedelta(minutes=5)
 DEFERRED_SYNC_SECONDS: Final = 2.0
 """When to look again at a job whose status could not be copied yet."""
 
+SIGHTS_REMEMBERED: Final = 1024
 
 _decoder = msgspec.json.Decoder(Workload)
+_sights: "dict[int, Sight]" = {}
+"""By the identity of the document, which each of them holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,15 @@ class Sight:
 
     @classmethod
     def of(cls, document: Document) -> "Sight":
-        return cls(_decoder.decode(msgspec.json.encode(document)), document)
+        """Of one document it is made once: a group is loaded many times while its objects stay as they are."""
+        known = _sights.get(id(document))
+        if known is not None and known.document is document:
+            return known
+        sight = cls(_decoder.decode(msgspec.json.encode(document)), document)
+        if len(_sights) >= SIGHTS_REMEMBERED:
+            _sights.clear()
+        _sights[id(document)] = sight
+        return sight
 
     @property
     def key(self) -> Key:

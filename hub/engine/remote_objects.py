@@ -80,8 +80,5 @@ def lean(value: Any) -> Any:
 def comparable_spec(workload: Document) -> Document:
     """The part of a Workload's spec that must agree between manager and worker: all but the preemption gates."""
     spec = documents.get(workload, "spec", {})
-    return {
-        name: lean(value)
-        for name, value in spec.items()
-        if name != "preemptionGates" and lean(value) not in (None, {}, [])
-    }
+    compared: Document = lean({name: value for name, value in spec.items() if name != "preemptionGates"})
+    return compared

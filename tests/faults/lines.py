@@ -17,7 +17,8 @@ class Line:
         self._cut = False
         self._flowing = asyncio.Event()
         self._flowing.set()
-        self._streams: set[asyncio.Queue[bytes | BaseException | None]] = set()
+        self._streams: dict[asyncio.Queue[bytes | BaseException | None], None] = {}
+        """In order: that of a set would differ between a history and its replay."""
         self._pumps: set[asyncio.Task[None]] = set()
         self.writes = 0
         """Requests other than GET that were sent."""
@@ -64,7 +65,7 @@ class Line:
     async def _watch(self, response: Response) -> AsyncIterator[bytes]:
         pieces: asyncio.Queue[bytes | BaseException | None] = asyncio.Queue()
         pump = asyncio.create_task(self._pump(response, pieces))
-        self._streams.add(pieces)
+        self._streams[pieces] = None
         self._pumps.add(pump)
         try:
             while (piece := await pieces.get()) is not None:
@@ -72,7 +73,7 @@ class Line:
                     raise piece
                 yield piece
         finally:
-            self._streams.discard(pieces)
+            self._streams.pop(pieces, None)
             self._pumps.discard(pump)
             pump.cancel()
 

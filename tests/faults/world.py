@@ -109,6 +109,8 @@ class World(Federation):
 
     def __init__(self, script: Script) -> None:
         super().__init__(script, LoopClock(START, script.seed))
+        self._committed_last: dict[tuple[str, str, str], Document] = {}
+        """What the commits so far have left of each object."""
         self.servers = {name: self._server(name) for name in (MANAGER, *WORKERS)}
         self.clients = {name: Client(InProcessTransport(server), self.clock) for name, server in self.servers.items()}
         self.players = {name: JobPlayer(self.clients[name], self.clock, self._completed) for name in WORKERS}
@@ -157,8 +159,14 @@ class World(Federation):
         kind = STORES.get(event.store)
         if kind is None:
             return
-        old = event.old.document() if event.old is not None else None
+        stored = event.new or event.old
+        assert stored is not None
+        place = (cluster, event.store, stored.key)
+        known = self._committed_last.pop(place, None)
+        old = known if known is not None or event.old is None else event.old.document()
         new = event.new.document() if event.new is not None else None
+        if new is not None:
+            self._committed_last[place] = new
         self.model.observe(cluster, kind, old, new, self.clock.monotonic())
         if kind == "jobs" and cluster != MANAGER:
             self.players[cluster].observe(old, new)

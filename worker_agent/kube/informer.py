@@ -5,7 +5,8 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, StrEnum
-from typing import Generic, TypeVar
+from functools import lru_cache
+from typing import Final, Generic, TypeVar
 
 import msgspec
 
@@ -22,6 +23,9 @@ T = TypeVar("T")
 
 REPLACE_CHUNK = 500
 """Objects of a list decoded between two turns of the event loop."""
+
+DOCUMENTS_REMEMBERED: Final = 512
+"""Documents decoded last: an object is read many times while it is on its way, and seldom afterwards."""
 
 
 class EventType(StrEnum):
@@ -61,8 +65,12 @@ class _Entry(Generic[T]):
 _document_decoder = msgspec.json.Decoder(Document)
 
 
+@lru_cache(DOCUMENTS_REMEMBERED)
 def document(raw: bytes) -> Document:
-    """Decodes an object as a document, without ``metadata.managedFields``: large, and nothing here reads them."""
+    """Decodes an object as a document, without ``metadata.managedFields``: large, and nothing here reads them.
+
+    Equal bytes may give the very same document: treat it as frozen.
+    """
     decoded: Document = _document_decoder.decode(raw)
     decoded.get("metadata", {}).pop("managedFields", None)
     return decoded

@@ -79,7 +79,8 @@ class ApiServer:
         self._webhooks = webhooks or NoWebhooks()
         self._log = log
         self._durable = core.state.version
-        self._waiting: dict[str, set[asyncio.Future[None]]] = {}
+        self._waiting: dict[str, dict[asyncio.Future[None], None]] = {}
+        """Who waits for a commit to a collection, in the order in which they came and are woken."""
         self._rousing: set[str] = set()
         self._cleaning: asyncio.Task[None] | None = None
         self._stopping = False
@@ -243,14 +244,14 @@ class ApiServer:
         """Wait for a commit to the collection, at most so long."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
-        waiting = self._waiting.setdefault(store, set())
-        waiting.add(future)
+        waiting = self._waiting.setdefault(store, {})
+        waiting[future] = None
         timer = loop.call_later(seconds, _resolve, future)
         try:
             await future
         finally:
             timer.cancel()
-            waiting.discard(future)
+            waiting.pop(future, None)
 
     def _count(self, request: Request, identity: Identity, status: int) -> None:
         agent = request.headers.get("user-agent", "")

@@ -2,7 +2,10 @@
 
 import pytest
 
+from hub.local.apiserver.schema import cel_reads
 from tests.unit.apiserver_schema.things import complaints, crd, registry_of, thing
+
+CONDITION = {name: {"type": "string"} for name in ("type", "status", "message")}
 
 
 def with_rule(rule, **more):
@@ -13,6 +16,7 @@ def with_rule(rule, **more):
         "ss": {"type": "array", "items": {"type": "string"}},
         "t": {"type": "string", "format": "date-time"},
         "namespace": {"type": "string"},
+        "conditions": {"type": "array", "items": {"type": "object", "properties": CONDITION}},
         "set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
     }
     spec = {"type": "object", "properties": properties, "x-kubernetes-validations": [{"rule": rule, **more}]}
@@ -89,3 +93,23 @@ def test_new_rules_ask_about_objects_that_never_met_them():
     properties = {"n": {"type": "integer"}, "s": {"type": "string"}}
     registry.add_crd(crd({"type": "object", "properties": properties, "x-kubernetes-validations": [rule]}))
     assert complaints(thing(n=1, s="b"), thing(n=1, s="a"), registry=registry) == ["spec: Invalid value: m"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "holds"),
+    [
+        ("self.conditions.exists(c, c.type == 'Ready' && c.status == 'True')", True),
+        ("self.conditions.all(c, c.type.startsWith('Q'))", False),
+        ("self.conditions.exists(c, has(c.message) && size(self.conditions) == 2)", True),
+        ("self.conditions.exists_one(c, c == {'type': 'Q', 'status': 'False'})", True),
+        ("self.conditions.exists(c, self.conditions.all(d, d.type != c.status))", True),
+    ],
+)
+def test_rules_on_elements_see_the_fields_that_they_name(rule: str, holds: bool):
+    conditions = [{"type": "Ready", "status": "True", "message": "m"}, {"type": "Q", "status": "False"}]
+    assert complaints(thing(conditions=conditions), registry=with_rule(rule)) is not holds
+
+
+def test_a_rule_on_elements_is_handed_only_the_fields_that_it_names():
+    rule = "self.conditions.exists(c, c.type == 'Ready') && self.ss.exists(x, x == 'a')"
+    assert cel_reads.reads("self", [rule]) == {"conditions": {cel_reads.ELEMENTS: {"type": {}}}, "ss": {}}

@@ -230,3 +230,10 @@ async def test_health_is_told_when_it_changes():
 
 def test_documents_come_without_managed_fields():
     assert document(b'{"metadata":{"name":"a","managedFields":[{}]},"x":1}') == {"metadata": {"name": "a"}, "x": 1}
+
+
+def test_an_object_that_is_read_again_as_it_was_is_decoded_once():
+    raw = b'{"metadata":{"name":"a","managedFields":[{"manager":"m"}]}}'
+    first = document(raw)
+    assert first == {"metadata": {"name": "a"}}
+    assert document(bytes(bytearray(raw))) is first

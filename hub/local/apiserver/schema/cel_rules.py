@@ -5,31 +5,22 @@ name are handed to CEL: converting a whole Workload costs more than all its rule
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
 from hub.local.apiserver.cel_engine import cel
-from hub.local.apiserver.schema import cel_values, field_errors, structural_validation
+from hub.local.apiserver.schema import cel_reads, cel_values, field_errors, structural_validation
 from hub.local.apiserver.schema.field_errors import OMITTED, FieldError
 from hub.local.apiserver.schema.node import MISSING, Node
 from worker_agent.api import cel_functions
 
 TEXTS: Final = re.compile(r"""r?"(?:[^"\\]|\\.)*"|r?'(?:[^'\\]|\\.)*'""")
-CHAINS: Final = re.compile(r"(?<![\w.])(self|oldSelf)\b((?:\s*\.\s*[A-Za-z_]\w*)*)(\s*\()?")
-HAS: Final = re.compile(r"\bhas\(\s*\Z")
-SIZE: Final = re.compile(r"\bsize\(\s*\Z")
-PRESENCE: Final = ""
-LENGTH: Final = "#"
-MARKERS: Final = frozenset({PRESENCE, LENGTH})
 LONGEST_REMEMBERED: Final = 1024
 MOST_REMEMBERED: Final = 4096
 _encode: Final = msgspec.json.Encoder().encode
-Tree = dict[str, Any]
-"""Names to sub-trees; an empty tree stands for the whole value, one of only PRESENCE for a value that is there, one
-with LENGTH and no name for its length."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,8 +40,8 @@ class Rule:
     message_program: Any
     reason: str
     field_path: str
-    reads: Tree | None
-    reads_old: Tree | None
+    reads: cel_reads.Tree | None
+    reads_old: cel_reads.Tree | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +56,7 @@ class RuleSet:
     escaped: bool
     trusted: bool
     passed: set[bytes] = field(default_factory=set)
-    trees: dict[tuple[Rule, ...], tuple[Tree | None, Tree | None]] = field(default_factory=dict)
+    trees: dict[tuple[Rule, ...], tuple[cel_reads.Tree | None, cel_reads.Tree | None]] = field(default_factory=dict)
 
 
 def attach(node: Node, path: str = "", *, trusted: bool = True) -> None:
@@ -118,76 +109,9 @@ def _rule(item: Mapping[str, Any]) -> Rule:
         message_program=cel.compile(cel_functions.without_namespaces(expression)) if expression else None,
         reason=item.get("reason", ""),
         field_path=item.get("fieldPath", "").removeprefix("."),
-        reads=_reads("self", bare),
-        reads_old=_reads("oldSelf", bare),
+        reads=cel_reads.reads("self", bare),
+        reads_old=cel_reads.reads("oldSelf", bare),
     )
-
-
-def _reads(variable: str, texts: list[str]) -> Tree | None:
-    """Which parts of a variable the texts name; None when some text uses it whole.
-
-    A part only asked for by ``has()`` or ``size()`` need not be handed over whole: its presence or length is enough.
-    """
-    tree: Tree = {}
-    asked: list[tuple[list[str], str]] = []
-    for text in texts:
-        for match in CHAINS.finditer(text):
-            if match[1] != variable:
-                continue
-            parts = [part.strip() for part in match[2].split(".") if part.strip()]
-            method = parts.pop() if match[3] and parts else ""
-            if not parts:
-                return None
-            marker = _marker(text, match, method)
-            if marker is None:
-                _grow(tree, parts, {})
-            else:
-                asked.append((parts, marker))
-    for parts, marker in asked:
-        _grow(tree, parts, {marker: {}})
-    return tree
-
-
-def _marker(text: str, match: re.Match[str], method: str) -> str | None:
-    """What is enough to know of a chain that stands alone in ``has()`` or ``size()``; None where it is used itself."""
-    if method:
-        return LENGTH if method == "size" and text[match.end() : match.end() + 1] == ")" else None
-    if text[match.end() : match.end() + 1] != ")":
-        return None
-    if HAS.search(text, 0, match.start()):
-        return PRESENCE
-    return LENGTH if SIZE.search(text, 0, match.start()) else None
-
-
-def _grow(tree: Tree, parts: list[str], leaf: Tree) -> None:
-    here = tree
-    for index, part in enumerate(parts):
-        if part in here and not here[part]:
-            return
-        if index == len(parts) - 1:
-            if leaf:
-                here[part] = {**here.get(part, {}), **leaf}
-            else:
-                here[part] = leaf
-        else:
-            here = here.setdefault(part, {PRESENCE: {}})
-
-
-def _united(trees: Iterable[Tree | None]) -> Tree | None:
-    result: Tree = {}
-    for tree in trees:
-        if tree is None:
-            return None
-        result = _both(result, tree)
-    return result
-
-
-def _both(left: Tree, right: Tree) -> Tree:
-    merged = dict(left)
-    for name, below in right.items():
-        mine = merged.get(name)
-        merged[name] = below if mine is None else ({} if not mine or not below else _both(mine, below))
-    return merged
 
 
 def _typed_names(node: Node, seen: set[int]) -> Iterator[str]:
@@ -300,7 +224,7 @@ def _is_due(rule: Rule, rules: RuleSet, new: Any, old: Any, unchanged: bool) -> 
         return False
     if old is MISSING or not rules.trusted or rule.reads is None:
         return True
-    return bool(_projected(new, rule.reads) != _projected(old, rule.reads))
+    return bool(cel_reads.projected(new, rule.reads) != cel_reads.projected(old, rule.reads))
 
 
 def _evaluated(rule: Rule, context: Any, path: str, value: Any, node: Node) -> Iterator[FieldError]:
@@ -350,7 +274,10 @@ def _variables(rules: RuleSet, due: tuple[Rule, ...], new: Any, old: Any, node: 
     """What the rules see: no more than they name."""
     trees = rules.trees.get(due)
     if trees is None:
-        trees = rules.trees[due] = (_united(rule.reads for rule in due), _united(rule.reads_old for rule in due))
+        trees = rules.trees[due] = (
+            cel_reads.united(rule.reads for rule in due),
+            cel_reads.united(rule.reads_old for rule in due),
+        )
     variables = {"self": _seen(rules, trees[0], new, node)}
     if old is not MISSING:
         variables["oldSelf"] = _seen(rules, trees[1], old, node)
@@ -370,24 +297,7 @@ def _optional(rules: RuleSet, old: Any, node: Node) -> Any:
     return cel.OptionalValue.of(_seen(rules, None, old, node))
 
 
-def _seen(rules: RuleSet, tree: Tree | None, value: Any, node: Node) -> Any:
+def _seen(rules: RuleSet, tree: cel_reads.Tree | None, value: Any, node: Node) -> Any:
     if rules.convert or rules.escaped:
         return cel_values.converted(value, node, rules.escaped)
-    return value if tree is None else _projected(value, tree)
-
-
-def _projected(value: Any, tree: Tree) -> Any:
-    if not tree:
-        return value
-    if tree.keys() <= MARKERS:
-        return _sized(value) if LENGTH in tree else True
-    if not isinstance(value, dict) or LENGTH in tree:
-        return value
-    return {key: _projected(value[key], below) for key, below in tree.items() if key in value}
-
-
-def _sized(value: Any) -> Any:
-    """Something of the same length."""
-    if isinstance(value, list):
-        return [0] * len(value)
-    return dict.fromkeys(value, 0) if isinstance(value, dict) else value
+    return value if tree is None else cel_reads.projected(value, tree)

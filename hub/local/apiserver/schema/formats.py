@@ -6,9 +6,12 @@ import ipaddress
 import re
 from collections.abc import Callable
 from datetime import date
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+TIMES_REMEMBERED: Final = 1024
+"""The same few times stand in every write of an object."""
 UUID_SHAPE: Final = "^[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{0}-?{1}-?[0-9a-f]{{12}}$"
 HEX4: Final = "[0-9a-f]{4}"
 DATE_TIME: Final = re.compile(
@@ -43,6 +46,7 @@ def _date(text: str) -> bool:
     return len(text) == 10
 
 
+@lru_cache(TIMES_REMEMBERED)
 def _date_time(text: str) -> bool:
     day, separator, clock = text.lower().partition("t")
     match = DATE_TIME.match(clock)
