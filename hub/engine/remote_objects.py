@@ -32,7 +32,7 @@ def may_be_ours(copy: Document, local: Document, origin: str) -> bool:
     """
     if origin_of(copy):
         return is_ours(copy, origin)
-    return not copy["metadata"].get("ownerReferences") and comparable_spec(copy) == comparable_spec(local)
+    return not copy["metadata"].get("ownerReferences") and same_spec(copy, local)
 
 
 FOREIGN: Final = "remote object is not owned by MultiKueue"
@@ -75,6 +75,11 @@ def lean(value: Any) -> Any:
     if isinstance(value, list):
         return [lean(inner) for inner in value]
     return value
+
+
+def same_spec(copy: Document, local: Document) -> bool:
+    """Whether both say the same but for their preemption gates; nearly always they do so word for word."""
+    return copy.get("spec") == local.get("spec") or comparable_spec(copy) == comparable_spec(local)
 
 
 def comparable_spec(workload: Document) -> Document:

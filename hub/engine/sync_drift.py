@@ -19,9 +19,8 @@ def align(group: RemoteGroup) -> tuple[list[HubIntent], Mapping[str, Remote]]:
     """
     intents: list[HubIntent] = []
     connected: dict[str, Remote] = {}
-    wanted = remote_objects.comparable_spec(group.local.document)
     for cluster, copy in group.copies():
-        if remote_objects.comparable_spec(copy.document) == wanted or sync_refusal.is_refused(group, copy):
+        if remote_objects.same_spec(copy.document, group.local.document) or sync_refusal.is_refused(group, copy):
             continue
         spec = _updated_spec(group, copy)
         if spec is None:
