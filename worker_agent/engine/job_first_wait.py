@@ -22,7 +22,7 @@ class ReadyKeptBack(RequeueAfter):
 LONG: Final = timedelta(seconds=30)
 """Pods that are not ready so long after the admission are told of."""
 
-OF_COPIES: Final = timedelta(minutes=1)
+OF_COPIES: Final = timedelta(minutes=5)
 """How long copies may keep back that their pods are ready."""
 
 UNSTARTED: Final = timedelta(minutes=5)

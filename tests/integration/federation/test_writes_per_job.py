@@ -80,7 +80,7 @@ def test_a_copy_of_a_job_that_goes_on_tells_since_when_its_pods_are_ready() -> N
         await submit(made)
         await asyncio.sleep(5)
         home = sorted(ready(made, MANAGER))
-        await asyncio.sleep(70)
+        await asyncio.sleep(310)
         there = sorted(told for name in WORKERS for told in ready(made, name))
         assert len(there) == JOBS
         assert there[-1] <= home[-1]

@@ -77,12 +77,12 @@ def test_profiles_are_refused_by_name():
 @pytest.mark.parametrize(
     ("rules", "seconds"),
     [
-        ({}, 60),
-        ({"timeout": "5m", "recovery_timeout": "5m"}, 60),
-        ({"timeout": "119s"}, 0),
+        ({}, 300),
+        ({"timeout": "10m", "recovery_timeout": "10m"}, 300),
+        ({"timeout": "9m"}, 0),
         ({"block_admission": True}, 0),
-        ({"timeout": "5m", "recovery_timeout": "1m"}, 0),
-        ({"timeout": "5m", "recovery_timeout": "0s"}, 0),
+        ({"timeout": "10m", "recovery_timeout": "1m"}, 0),
+        ({"timeout": "10m", "recovery_timeout": "0s"}, 0),
     ],
 )
 def test_copies_keep_back_that_their_pods_are_ready_where_nothing_hangs_on_it(rules, seconds):
