@@ -62,7 +62,7 @@ class Rig:
         self._stop_controllers()
         if contender.is_peer:
             assert peer is not None, "the peer is built before it is used"
-            await self._install_peer(peer, self.roles)
+            await self._install_peer(peer, self.roles, contender.settings)
         else:
             self._configure(contender)
         await self._start_controllers()
@@ -77,7 +77,7 @@ class Rig:
     async def mix(self, peer: Kueue, roles: Mapping[str, Cluster]) -> None:
         """The peer in ``roles``, ours in all others."""
         self._stop_controllers()
-        await self._install_peer(peer, roles)
+        await self._install_peer(peer, roles, {})
         await self._start_controllers()
 
     async def _start_controllers(self) -> None:
@@ -102,9 +102,9 @@ class Rig:
                 settings["multiKueue"] = {"dispatcherName": contender.dispatcher}
             path.write_text(yaml.safe_dump(settings, sort_keys=False))
 
-    async def _install_peer(self, peer: Kueue, roles: Mapping[str, Cluster]) -> None:
+    async def _install_peer(self, peer: Kueue, roles: Mapping[str, Cluster], settings: Mapping[str, Any]) -> None:
         layout = self.federation.layout
         for name, cluster in roles.items():
             async with connect(layout, cluster.name) as client:
                 await kueue.install(peer, client)
-            self.federation.programs[name] = kueue.program(peer, name, cluster, layout, {})
+            self.federation.programs[name] = kueue.program(peer, name, cluster, layout, settings)

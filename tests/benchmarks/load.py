@@ -6,7 +6,8 @@ On one real control plane (built the first time) with an audit log. First equal 
 simulated nodes, are ended and deleted; then as many Workloads without a job are created and admitted. Writes count up
 to each Job's start, those of the agent only, from the audit log; CPU seconds and memory are the operating system's; the
 time of an admission attempt is the agent's own histogram. ``--peer`` runs real Kueue 0.17.0 on the same control plane
-after ours, its clients limited as shipped, and prints the ratios.
+after ours, its clients limited as shipped, and prints the ratios. Everybody runs as installed: with all webhooks, and
+the integrations of the configuration that either is published with (the same ones).
 
 Exit code 1 where a Job failed or a target was missed. With ``--output json`` the last line of standard output is JSON.
 """
@@ -20,37 +21,45 @@ import sys
 import tempfile
 from pathlib import Path
 
+import yaml
 from rich.console import Console
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from hub.local.federation import connect
 from tests import cluster_choice
 from tests.benchmarks import load_table, workload_load
 from tests.benchmarks.dispatch import WARM_UP_JOBS, built_peer, say
 from tests.benchmarks.dispatch_rig import CAPACITY_AWARE, LIKE_PEER, PEER, Rig
 from tests.benchmarks.dispatch_run import Contender, Figures, Run
 from tests.benchmarks.federation_load import Load, watching
+from tests.realcluster import kueue_webhooks
 from tests.realcluster.kueue import Kueue
 from worker_agent.kube.client import Client
 
-AGENT = Contender("our agent", "", CAPACITY_AWARE.programs)
-AGENT_LIKE_PEER = Contender("our agent, like the peer", "", LIKE_PEER.programs, LIKE_PEER.settings)
+PUBLISHED = Path(__file__).parents[2] / "manifests" / "base" / "agent" / "config.yaml"
+INTEGRATIONS = {"integrations": {"frameworks": yaml.safe_load(PUBLISHED.read_text())["integrations"]["frameworks"]}}
+"""As installed, pods are queued too: most webhooks are called for the sake of those."""
+AGENT = Contender("our agent", "", CAPACITY_AWARE.programs, INTEGRATIONS)
+AGENT_LIKE_PEER = Contender("our agent, like the peer", "", LIKE_PEER.programs, INTEGRATIONS | dict(LIKE_PEER.settings))
 """Without waitForPodsReady, which Kueue 0.17.0 has switched off unless told otherwise."""
+KUEUE = Contender(PEER.name, PEER.dispatcher, PEER.programs, INTEGRATIONS)
 
 
 async def compare(rig: Rig, arguments: argparse.Namespace, peer: Kueue | None) -> list[Figures]:
     """The figures of our agent, in both settings, and of the peer."""
     rows: list[Figures] = []
     await rig.start(say)
-    for position, contender in enumerate((AGENT, AGENT_LIKE_PEER, *((PEER,) if peer else ()))):
-        if position:
-            await rig.use(contender, peer, say)
+    for contender in (AGENT, AGENT_LIKE_PEER, *((KUEUE,) if peer else ())):
+        await rig.use(contender, peer, say)
+        if peer and contender.is_peer:
+            await _register_webhooks(rig, peer)
         run = Run(rig.federation, contender, arguments.timeout)
         async with watching(rig.federation) as seen:
             for jobs in (WARM_UP_JOBS, arguments.jobs):
                 prefix = f"{contender.key}-{jobs}-{len(rows)}"
                 attempts = await workload_load.attempts(rig.federation, contender)
-                load = Load(jobs, prefix=prefix, webhooks=not contender.is_peer, dispatched=False)
+                load = Load(jobs, prefix=prefix, dispatched=False)
                 figures = await run.measure(seen, load)
             (client,) = seen.clients.values()
             figures |= await _workloads(run, client, arguments.workloads)
@@ -59,6 +68,13 @@ async def compare(rig: Rig, arguments: argparse.Namespace, peer: Kueue | None) -
         say(f"{contender.name}: {figures['jobs_per_second']} jobs/s")
         rows.append(figures)
     return rows
+
+
+async def _register_webhooks(rig: Rig, peer: Kueue) -> None:
+    layout = rig.federation.layout
+    for name, cluster in rig.roles.items():
+        async with connect(layout, cluster.name) as client:
+            await kueue_webhooks.register(peer, client, name, layout)
 
 
 async def _workloads(run: Run, client: Client, count: int) -> Figures:

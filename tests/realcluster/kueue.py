@@ -1,7 +1,7 @@
 """Real Kueue beside ours: its program, settings and definitions on the control planes of a local federation.
 
-It runs without its webhooks, which would need a certificate in every cluster: Jobs then come with ``suspend: true``
-and, on a manager, ``managedBy: kueue.x-k8s.io/multikueue``, as those would leave them. Client limits are as shipped.
+It runs without its webhooks where ``kueue_webhooks`` does not register them: Jobs then come with ``suspend: true`` and,
+on a manager, ``managedBy: kueue.x-k8s.io/multikueue``, as those would leave them. Client limits are as shipped.
 """
 
 import contextlib
@@ -35,6 +35,10 @@ from worker_agent.kube.errors import NotFound
 SCRIPT = Path(__file__).parents[2] / "scripts" / "build-test-cluster"
 LAUNCHER = "tests.realcluster.kueue_process"
 USER_AGENT = "kueue"
+CONFIGURATION = "kueue.yaml"
+CERTIFICATES = "certificates"
+AUTHORITY = "ca.crt"
+"""Its certificate lies beside that of the webhooks."""
 NOT_DOWNLOADED = 75
 """What the script ends with where the network did not give what it asked for."""
 
@@ -45,10 +49,11 @@ class KueueError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Kueue:
-    """``program``, and the folder of its CustomResourceDefinitions."""
+    """``program``, and the folders of its CustomResourceDefinitions and its webhook configurations."""
 
     program: Path
     crds: Path
+    webhooks: Path
 
 
 def build() -> Kueue:
@@ -57,7 +62,7 @@ def build() -> Kueue:
     if done.returncode:
         raise KueueError(done.stdout.strip() or f"{SCRIPT.name} --kueue ended with {done.returncode}, see above")
     folder = Path(done.stdout.strip())
-    return Kueue(folder / "kueue", folder / "crds")
+    return Kueue(folder / "kueue", folder / "crds", folder / "webhooks")
 
 
 async def install(kueue: Kueue, client: Client) -> None:
@@ -83,13 +88,15 @@ async def _remove_all(client: Client, resource: ResourceType) -> None:
 def program(kueue: Kueue, name: str, cluster: Cluster, where: Layout, settings: Mapping[str, Any]) -> Program:
     """Kueue at ``cluster`` as the process ``name`` of a federation; ``settings`` beside those it needs to run here."""
     health, metrics, webhook = local_layout.free_ports(3)
-    folder = where.root / "kueue" / name
-    certificates = folder / "certificates"
+    own = folder(where, name)
+    certificates = own / CERTIFICATES
     certificates.mkdir(parents=True, exist_ok=True)
-    pair = Authority.create().server(["localhost", "127.0.0.1"])
+    authority = Authority.create()
+    pair = authority.server(["localhost", "127.0.0.1"])
+    (certificates / AUTHORITY).write_bytes(authority.pair.certificate)
     (certificates / "tls.crt").write_bytes(pair.certificate)
     write_private(certificates / "tls.key", pair.key)
-    configuration = folder / "kueue.yaml"
+    configuration = own / CONFIGURATION
     wanted: dict[str, Any] = {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
         "kind": "Configuration",
@@ -112,6 +119,11 @@ def program(kueue: Kueue, name: str, cluster: Cluster, where: Layout, settings: 
         return await programs.answers(health, "/readyz")
 
     return Program(name, argv, ready)
+
+
+def folder(where: Layout, name: str) -> Path:
+    """What the process ``name`` of a federation reads: CONFIGURATION and the folder CERTIFICATES."""
+    return where.root / "kueue" / name
 
 
 CONCURRENCY: Mapping[str, int] = {

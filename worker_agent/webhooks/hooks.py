@@ -18,7 +18,7 @@ from worker_agent.validation.jobs import (
     validate_update,
     warnings,
 )
-from worker_agent.webhooks import workload_conditions
+from worker_agent.webhooks import job_conditions, workload_conditions
 from worker_agent.webhooks.configurations import CREATE, CREATE_UPDATE, Served
 from worker_agent.webhooks.review import Hook, Review, Verdict
 
@@ -68,7 +68,8 @@ def table(
     jobs = []
     for job_kind in job_kinds:
         mutate = CREATE_UPDATE if job_kind.serving else CREATE
-        served = Served(job_kind.resource, of_jobs=True, mutate=mutate)
+        conditions = job_conditions.VALIDATED_IF.get(job_kind.framework, {})
+        served = Served(job_kind.resource, of_jobs=True, mutate=mutate, validated_if=conditions)
         jobs.append(served)
         hooks[served.path("mutate")] = _job_defaulting(job_kind, surroundings, start)
         hooks[served.path("validate")] = _job_validating(job_kind, surroundings)
