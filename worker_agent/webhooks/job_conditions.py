@@ -12,29 +12,47 @@ from worker_agent.api import names
 from worker_agent.webhooks.change_conditions import NEW, any_of, differs
 
 _OURS: Final = "kueue.x-k8s.io/"
-_TOLD_BY_US: Final = (names.POD_SET_LABEL, names.LOCAL_QUEUE_NAME_LABEL, names.CLUSTER_QUEUE_NAME_LABEL)
+_TOLD_BY_US: Final = (
+    names.POD_SET_LABEL,
+    names.LOCAL_QUEUE_NAME_LABEL,
+    names.CLUSTER_QUEUE_NAME_LABEL,
+    names.WORKLOAD_ANNOTATION,
+)
 """What starting a job puts on its pods. No rule reads these."""
 
 _METADATA: Final = ("metadata.labels", "metadata.annotations")
 
 
+def _is_read(key: str) -> str:
+    told = ", ".join(f"'{name}'" for name in _TOLD_BY_US)
+    return f"{key}.startsWith('{_OURS}') && !({key} in [{told}])"
+
+
 def _bears(which: str) -> str:
     """Whether the object has a label or annotation of ours that a rule may read."""
-    told = ", ".join(f"'{name}'" for name in _TOLD_BY_US)
-    ours = f"key.startsWith('{_OURS}') && !(key in [{told}])"
-    return any_of(f"has({which}.{field}) && {which}.{field}.exists(key, {ours})" for field in _METADATA)
+    return any_of(f"has({which}.{field}) && {which}.{field}.exists(key, {_is_read('key')})" for field in _METADATA)
 
 
-_TEMPLATE_ANNOTATIONS: Final = (
-    "(has(object.spec.template.metadata) && has(object.spec.template.metadata.annotations)"
-    " ? object.spec.template.metadata.annotations : {}) != "
-    "(has(oldObject.spec.template.metadata) && has(oldObject.spec.template.metadata.annotations)"
-    " ? oldObject.spec.template.metadata.annotations : {})"
-)
+def _template_annotations(which: str) -> str:
+    metadata = f"{which}.spec.template.metadata"
+    return f"(has({metadata}) && has({metadata}.annotations) ? {metadata}.annotations : {{}})"
+
+
+def _not_as_in(these: str, those: str) -> str:
+    return f"{these}.exists(key, {_is_read('key')} && !(key in {those} && {those}[key] == {these}[key]))"
+
+
+_NEW_TEMPLATE: Final = _template_annotations("object")
+_OLD_TEMPLATE: Final = _template_annotations("oldObject")
 _COUNTS: Final = ("spec.parallelism", "spec.completions", "spec.completionMode")
 
 JOB_CHANGES_WHAT_RULES_SAY: Final = any_of(
-    (NEW, *(differs(field) for field in (*_METADATA, *_COUNTS)), _TEMPLATE_ANNOTATIONS)
+    (
+        NEW,
+        *(differs(field) for field in (*_METADATA, *_COUNTS)),
+        _not_as_in(_NEW_TEMPLATE, _OLD_TEMPLATE),
+        _not_as_in(_OLD_TEMPLATE, _NEW_TEMPLATE),
+    )
 )
 """A creation, other labels or annotations, another number of pods, or another topology asked for."""
 

@@ -130,6 +130,7 @@ def test_whoever_is_left_unasked_had_nothing_to_say(change: tuple[str, Any, Any]
 def test_starting_a_job_is_not_asked_about():
     started = put(put(JOB, ("spec", "suspend"), False), ("spec", "template", "spec", "nodeSelector"), {"zone": "a"})
     started = put(started, ("spec", "template", "metadata", "labels"), {names.POD_SET_LABEL: "main"})
+    started = put(started, ("spec", "template", "metadata", "annotations"), {names.WORKLOAD_ANNOTATION: "job-j"})
     assert not asked("batch/job", started, JOB)
 
 
@@ -153,6 +154,7 @@ def test_creations_of_jobs_are_asked_about():
 
 def test_the_pods_of_a_started_job_are_not_asked_about():
     mine = put(POD, ("metadata", "labels"), {names.POD_SET_LABEL: "main", names.LOCAL_QUEUE_NAME_LABEL: "q", "a": "b"})
+    mine = put(mine, ("metadata", "annotations"), {names.WORKLOAD_ANNOTATION: "job-j"})
     assert not asked("pod", mine)
     assert not asked("pod", put(mine, ("metadata", "finalizers"), []), mine)
 
