@@ -88,7 +88,7 @@ def judged(rows: Sequence[Figures], peer: str) -> list[Figures]:
 
 
 def show(rows: Sequence[Figures], verdicts: list[Figures], console: Console) -> None:
-    table = Table(title="Load on one cluster")
+    table = Table(title="Load on one cluster, everybody with all webhooks and integrations as installed")
     for heading in ("", *(row["contender"] for row in rows)):
         table.add_column(heading, justify="right" if heading else "left")
     for what, get in (*SHOWN, *((target.what, target.get) for target in TARGETS)):

@@ -1,6 +1,8 @@
 """The CEL rules of the Workload definition: what the API server itself keeps true, whoever writes.
 
-They are spelled as Kueue spells them, because the text is part of the definition that tools compare.
+They say what Kueue's rules say, in its words, in another order: first whether something has changed, and only then
+whether it may. A server walks through the conditions of an object at a price that every write of every Workload pays,
+and hardly any write changes what these rules keep. A test holds them against Kueue's.
 """
 
 from typing import Final
@@ -18,47 +20,56 @@ def holds(object_: str, condition: str) -> str:
 
 _WAS_RESERVED: Final = holds("oldSelf", "QuotaReserved")
 _IS_RESERVED: Final = holds("self", "QuotaReserved")
-_BOTH_REFERENCES: Final = "has(oldSelf.spec.priorityClassRef) && has(self.spec.priorityClassRef)"
+_STAY_ADMITTED: Final = f"{holds('oldSelf', 'Admitted')} && {holds('self', 'Admitted')}"
+_BOTH_REFERENCES: Final = "has(self.spec.priorityClassRef) && has(oldSelf.spec.priorityClassRef)"
+_SAME_QUEUE: Final = (
+    "(has(self.spec.queueName) == has(oldSelf.spec.queueName) && "
+    "(!has(self.spec.queueName) || self.spec.queueName == oldSelf.spec.queueName))"
+)
+_SAME_TIME: Final = (
+    "(has(self.spec.maximumExecutionTimeSeconds) ? self.spec.maximumExecutionTimeSeconds : 0) == "
+    "(has(oldSelf.spec.maximumExecutionTimeSeconds) ? oldSelf.spec.maximumExecutionTimeSeconds : 0)"
+)
 
 
 def _frozen_reference(part: str) -> Rule:
     return Rule(
-        f"({_WAS_RESERVED} && {_BOTH_REFERENCES}) ? "
-        f"oldSelf.spec.priorityClassRef.{part} == self.spec.priorityClassRef.{part} : true",
+        f"!({_BOTH_REFERENCES}) || self.spec.priorityClassRef.{part} == oldSelf.spec.priorityClassRef.{part} || "
+        f"!({_WAS_RESERVED})",
         f"priorityClassRef.{part} is immutable while workload quota reserved",
     )
 
 
+AS_MANY_ASSIGNMENTS: Final = Rule(
+    "!has(self.status) || !has(self.status.admission) || "
+    f"size(self.spec.podSets) == size(self.status.admission.podSetAssignments) || !({_IS_RESERVED})",
+    "podSetAssignments must have the same number of podSets as the spec",
+)
+SAME_QUEUE: Final = Rule(
+    f"{_SAME_QUEUE} || !({_WAS_RESERVED}) || !({_IS_RESERVED})",
+    "queueName is immutable while workload quota reserved",
+)
+SAME_TIME: Final = Rule(
+    f"{_SAME_TIME} || !({_STAY_ADMITTED})",
+    "maximumExecutionTimeSeconds is immutable while workload quota reserved",
+)
+
 WORKLOAD_RULES: Final = (
+    AS_MANY_ASSIGNMENTS,
     Rule(
-        f"{_IS_RESERVED} && has(self.status.admission) ? "
-        "size(self.spec.podSets) == size(self.status.admission.podSetAssignments) : true",
-        "podSetAssignments must have the same number of podSets as the spec",
-    ),
-    Rule(
-        f"({_WAS_RESERVED}) ? (!has(oldSelf.spec.priorityClassRef) && !has(self.spec.priorityClassRef)) || "
-        f"({_BOTH_REFERENCES}) : true",
+        f"has(self.spec.priorityClassRef) == has(oldSelf.spec.priorityClassRef) || !({_WAS_RESERVED})",
         "priorityClassRef is immutable while workload quota reserved",
     ),
     _frozen_reference("group"),
     _frozen_reference("kind"),
     Rule(
-        f"({_WAS_RESERVED} && {_BOTH_REFERENCES} && self.spec.priorityClassRef.group == 'scheduling.k8s.io' && "
-        "self.spec.priorityClassRef.kind == 'PriorityClass') ? "
-        "oldSelf.spec.priorityClassRef.name == self.spec.priorityClassRef.name : true",
+        f"!({_BOTH_REFERENCES}) || self.spec.priorityClassRef.name == oldSelf.spec.priorityClassRef.name || "
+        "self.spec.priorityClassRef.group != 'scheduling.k8s.io' || "
+        f"self.spec.priorityClassRef.kind != 'PriorityClass' || !({_WAS_RESERVED})",
         "priorityClassRef.name is immutable for scheduling.k8s.io/priorityclass while workload quota reserved",
     ),
-    Rule(
-        f"(({_WAS_RESERVED}) && ({_IS_RESERVED})) ? ((has(oldSelf.spec.queueName) == has(self.spec.queueName)) && "
-        "(!has(oldSelf.spec.queueName) || oldSelf.spec.queueName == self.spec.queueName)) : true",
-        "queueName is immutable while workload quota reserved",
-    ),
-    Rule(
-        f"(({holds('oldSelf', 'Admitted')}) && ({holds('self', 'Admitted')}))?"
-        "((has(oldSelf.spec.maximumExecutionTimeSeconds)?oldSelf.spec.maximumExecutionTimeSeconds:0) ==  "
-        "(has(self.spec.maximumExecutionTimeSeconds)?self.spec.maximumExecutionTimeSeconds:0)):true",
-        "maximumExecutionTimeSeconds is immutable while workload quota reserved",
-    ),
+    SAME_QUEUE,
+    SAME_TIME,
 )
 
 STATUS_RULES: Final = (

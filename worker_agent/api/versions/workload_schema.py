@@ -7,49 +7,35 @@ from worker_agent.api.meta import View
 from worker_agent.api.resource_type import PRIORITY_CLASSES, WORKLOAD_PRIORITY_CLASSES
 from worker_agent.api.schema import DNS_SUBDOMAIN, Field, Int32
 from worker_agent.api.versions.schema_changes import Change
-from worker_agent.api.workload_rules import holds
+from worker_agent.api.workload_rules import AS_MANY_ASSIGNMENTS, SAME_QUEUE, SAME_TIME, holds
 
 _SOURCES: Final = [f"{kind.group}/{kind.kind.lower()}" for kind in (WORKLOAD_PRIORITY_CLASSES, PRIORITY_CLASSES)]
 _WAS_RESERVED: Final = holds("oldSelf", "QuotaReserved")
-_IS_RESERVED: Final = holds("self", "QuotaReserved")
-_IS_ADMITTED: Final = f"({holds('oldSelf', 'Admitted')}) && ({holds('self', 'Admitted')})"
 
 
 def _both(field: str) -> str:
-    return f"has(oldSelf.spec.{field}) && has(self.spec.{field})"
+    return f"has(self.spec.{field}) && has(oldSelf.spec.{field})"
 
 
-def _equal(field: str) -> str:
-    return f"(oldSelf.spec.{field} == self.spec.{field}) : true"
+def _frozen(field: str) -> str:
+    """True unless both have the field, and not the same."""
+    return f"!({_both(field)}) || self.spec.{field} == oldSelf.spec.{field}"
 
 
 _RULES: Final = (
-    (
-        "podSetAssignments must have the same number of podSets as the spec",
-        f"{_IS_RESERVED} && has(self.status.admission) ? "
-        "size(self.spec.podSets) == size(self.status.admission.podSetAssignments) : true",
-    ),
+    (AS_MANY_ASSIGNMENTS.message, AS_MANY_ASSIGNMENTS.rule),
     (
         "priorityClassSource is immutable while workload quota reserved",
-        f"({_WAS_RESERVED} && {_both('priorityClassSource')}) ? {_equal('priorityClassSource')}",
+        f"{_frozen('priorityClassSource')} || !({_WAS_RESERVED})",
     ),
     (
         "priorityClassName is immutable while workload quota reserved and priorityClassSource is not equal to "
         f"{_SOURCES[0]}",
-        f"({_WAS_RESERVED} && {_both('priorityClassSource')} && (self.spec.priorityClassSource != '{_SOURCES[0]}') "
-        f"&& {_both('priorityClassName')}) ? {_equal('priorityClassName')}",
+        f"{_frozen('priorityClassName')} || !({_both('priorityClassSource')}) || "
+        f"self.spec.priorityClassSource == '{_SOURCES[0]}' || !({_WAS_RESERVED})",
     ),
-    (
-        "queueName is immutable while workload quota reserved",
-        f"(({_WAS_RESERVED}) && ({_IS_RESERVED})) ? ((has(oldSelf.spec.queueName) == has(self.spec.queueName)) && "
-        "(!has(oldSelf.spec.queueName) || oldSelf.spec.queueName == self.spec.queueName)) : true",
-    ),
-    (
-        "maximumExecutionTimeSeconds is immutable while workload quota reserved",
-        f"({_IS_ADMITTED})?((has(oldSelf.spec.maximumExecutionTimeSeconds)?"
-        "oldSelf.spec.maximumExecutionTimeSeconds:0) ==  (has(self.spec.maximumExecutionTimeSeconds)?"
-        "self.spec.maximumExecutionTimeSeconds:0)):true",
-    ),
+    (SAME_QUEUE.message, SAME_QUEUE.rule),
+    (SAME_TIME.message, SAME_TIME.rule),
 )
 
 
