@@ -72,6 +72,9 @@ class RequeuingStrategy(Stanza):
 
 
 class WaitForPodsReady(Stanza):
+    """Copies that a hub sent tell after five minutes that their pods are ready, but at once where much hangs on it:
+    ``block_admission``, a ``timeout`` below ten minutes, a ``recovery_timeout`` other than that."""
+
     timeout: NonNegativeDuration = timedelta(minutes=30)
     block_admission: bool = False
     recovery_timeout: NonNegativeDuration | None = None
