@@ -60,7 +60,7 @@ def join(  # noqa: PLR0913, PLR0917 - the command's own options
         identity = joined.identity
         expires = identity.expires_at.isoformat(timespec="seconds")
         facts = {"cluster": identity.agent, "hubs": list(identity.hubs), "expires": expires, "joined": joined.anew}
-        word = "joined" if joined.anew else "is a member already; nothing was asked"
+        word = "joined" if joined.anew else "is a member already; the token was not used"
         _report(facts, output, f"{identity.agent} {word}; its certificate expires at {expires} and is renewed in time")
 
     _run(work, kubeconfig, context)

@@ -19,6 +19,7 @@ from worker_agent.tunnel.hub_api import HubApi, HubRefused
 from worker_agent.tunnel.identity import Identity, IdentityStore
 from worker_agent.tunnel.protocol import Application
 
+WITHDRAWN: Final = 403
 CLUSTER_ID_NAMESPACE: Final = "kube-system"
 """Its uid is the customary identity of a cluster."""
 
@@ -52,7 +53,7 @@ class Invitation:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """``anew`` is False where the cluster was a member already and nothing had to be asked."""
+    """``anew`` is False where the cluster was a member already and is one still."""
 
     identity: Identity
     anew: bool
@@ -67,12 +68,17 @@ async def cluster_uid(client: Client) -> str:
 async def join(
     client: Client, namespace: str, invitation: Invitation, now: datetime, *, replace: bool = False
 ) -> Joined:
-    """Doing it twice is fine. Raises JoinError, IdentityError, ApiError and ConnectionError."""
+    """Doing it twice is fine; who has joined, and was sent away since, joins anew.
+
+    Raises JoinError, IdentityError, ApiError and ConnectionError.
+    """
     store = IdentityStore(client, namespace)
     found = await store.load()
-    if found is not None and found.certificate and not replace:
-        return await _member(store, found, invitation, now)
     uid = await cluster_uid(client)
+    if found is not None and found.certificate and not replace:
+        _refuse_other(found, invitation, now)
+        if await _is_known(found, invitation.hubs, uid):
+            return await _member(store, found, invitation)
     address, pem = await _authority(invitation)
     pending = await _pending(client, namespace, invitation, found, pem)
     async with HubApi(address, tls.client(pem)) as hub:
@@ -88,8 +94,8 @@ async def join(
     return Joined(identity, anew=True)
 
 
-async def _member(store: IdentityStore, found: Identity, invitation: Invitation, now: datetime) -> Joined:
-    """The cluster has a certificate: it stays as it is, at most the addresses are new."""
+def _refuse_other(found: Identity, invitation: Invitation, now: datetime) -> None:
+    """Raises JoinError where the cluster's certificate is no earlier one of this very membership."""
     if found.agent != invitation.agent:
         raise JoinError(
             f"this cluster has joined as {found.agent!r} already; to make it {invitation.agent!r}, add --replace"
@@ -99,6 +105,23 @@ async def _member(store: IdentityStore, found: Identity, invitation: Invitation,
             f"this cluster has joined as {found.agent!r}, but with a certificate that"
             f" {'has expired' if now >= found.expires_at else 'is of another hub'}; to join anew, add --replace"
         )
+
+
+async def _is_known(found: Identity, hubs: tuple[str, ...], uid: str) -> bool:
+    """Whether the hub still counts the certificate, which it may have withdrawn; where it cannot be asked, it may."""
+    try:
+        await renewed(Identity(found.agent, hubs, found.authority, found.key, found.certificate), uid)
+    except HubRefused as refused:
+        return refused.status != WITHDRAWN
+    except tls.UnusablePair:
+        return False
+    except ConnectionError:
+        return True
+    return True
+
+
+async def _member(store: IdentityStore, found: Identity, invitation: Invitation) -> Joined:
+    """The certificate stays as it is, at most the addresses are new."""
     if set(found.hubs) != set(invitation.hubs):
         found = Identity(found.agent, invitation.hubs, found.authority, found.key, found.certificate)
         await store.save(found)

@@ -151,6 +151,14 @@ async def test_withdrawn_enrolment_ends_the_connection_and_keeps_it_out():
                 await hub.renew(Application("east", authority.request("east")[1].decode(), "uid"))
 
 
+async def test_who_was_sent_away_and_is_invited_again_joins_anew():
+    async with dialled(east=4) as world:
+        await enrolling.withdraw(world.manager.client, SYSTEM, "east")
+        again = await joining.join(world.workers["east"].client, SYSTEM, await world.invited("east"), CLOCK.now())
+        assert again.anew
+        await until(lambda: world.is_active("east"), "the new certificate is used")
+
+
 async def test_deleting_the_cluster_withdraws_its_enrolment():
     async with dialled(east=4) as world:
         await until(lambda: world.is_active("east"), "the worker is Active")
