@@ -32,7 +32,16 @@ def _converted(request: Document) -> list[Document]:
     objects = request.get("objects") or []
     if not isinstance(objects, list) or not all(isinstance(item, dict) for item in objects):
         raise ConversionError("the objects to convert are not a list of objects")
-    return [convert(item, wanted) for item in objects]
+    return [_answered(convert(item, wanted)) for item in objects]
+
+
+def _answered(converted: Document) -> Document:
+    """Without what is half of many objects: of metadata, API servers take only labels and annotations from answers."""
+    metadata = converted.get("metadata")
+    if not isinstance(metadata, dict) or "managedFields" not in metadata:
+        return converted
+    kept = {name: value for name, value in metadata.items() if name != "managedFields"}
+    return {**converted, "metadata": kept}
 
 
 def _request(body: bytes) -> Document:

@@ -80,3 +80,10 @@ def test_other_bodies_are_refused(body, said):
 def test_objects_of_any_form_are_answered(broken):
     document = {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "Workload", "metadata": {"name": "w"}, **broken}
     assert asked(review(document))["result"]["status"] in ("Success", "Failure")
+
+
+def test_answers_leave_out_what_servers_keep_anyway():
+    managed = queue("a")
+    managed["metadata"] |= {"uid": "u", "labels": {"l": "m"}, "managedFields": [{"manager": "kubectl"}]}
+    (converted,) = asked(review(managed))["convertedObjects"]
+    assert converted["metadata"] == {"name": "a", "uid": "u", "labels": {"l": "m"}}
