@@ -9,12 +9,18 @@ import pytest
 import yaml
 from prometheus_client import CollectorRegistry
 
+from hub.app import metric_table
 from hub.metrics import HubMetrics
 from worker_agent.metrics import AgentMetrics
 
 ROOT = Path(__file__).parents[3]
 MONITORING = ROOT / "manifests" / "components" / "monitoring"
 NAME = re.compile(r"\b(?:kueue|fedhub|multikueue)_[a-z_]+\b")
+SELECTOR = re.compile(r"\{([^{}]*)\}")
+LABEL = re.compile(r"([a-z_]+)\s*(?:=~|!~|!=|=)")
+GROUPING = re.compile(r"\b(?:by|without|on|ignoring)\s*\(([^()]*)\)")
+SCRAPED = {"namespace", "job", "instance", "pod", "service", "le"}
+"""Labels that Prometheus adds, and that of a histogram's buckets."""
 
 
 def metrics() -> set[str]:
@@ -54,6 +60,20 @@ def test_metrics_exist(expression):
     named = set(NAME.findall(expression))
     assert named
     assert named <= metrics()
+
+
+@pytest.mark.parametrize("expression", expressions())
+def test_labels_exist(expression):
+    """Every label that is selected or grouped by is one of the metrics of that expression, or the scrape's."""
+    known = SCRAPED.union(*(labels_of(name) for name in NAME.findall(expression)))
+    selected = {label for chosen in SELECTOR.findall(expression) for label in LABEL.findall(chosen)}
+    grouped = {label.strip() for names in GROUPING.findall(expression) for label in names.split(",") if label.strip()}
+    assert selected | grouped <= known
+
+
+def labels_of(name: str) -> set[str]:
+    family = re.sub(r"_(bucket|sum|count)$", "", name)
+    return {label for row in metric_table.rows() if row.name in (name, family) for label in row.labels}
 
 
 @pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
