@@ -162,7 +162,8 @@ class WorkerConnection:
     @property
     def report(self) -> bytes:
         """The worker's ClusterCapacity as it came; empty where there is none, or it may not be read."""
-        return self.watches.knowledge[CLUSTER_CAPACITIES].raw(Key("", names.CLUSTER_CAPACITY_NAME)) or b""
+        reports, key = self.watches.knowledge[CLUSTER_CAPACITIES], Key("", names.CLUSTER_CAPACITY_NAME)
+        return reports.raw(key) if key in reports else b""
 
     @property
     def has_agent(self) -> bool:
