@@ -197,8 +197,9 @@ class History:
             if workload is not None and not _finished(workload):
                 body = {"spec": {"active": step.act is Act.ACTIVATE}}
                 await client.patch(WORKLOADS, workload["metadata"]["name"], NAMESPACE, body, patch_type=PatchType.MERGE)
-        elif step.act is Act.SPOIL_JOB:
-            await world.clients[step.value].delete(JOBS, name, NAMESPACE)
+        elif step.act in (Act.SPOIL_JOB, Act.ABANDON):
+            propagation = "Orphan" if step.act is Act.ABANDON else "Background"
+            await world.clients[step.value].delete(JOBS, name, NAMESPACE, propagation=propagation)
         elif step.act is Act.SPOIL_COPY:
             workload = world.workload_of(name)
             if workload is not None:

@@ -27,6 +27,8 @@ class Act(StrEnum):
     START = "start"
     SPOIL_COPY = "spoil-copy"
     SPOIL_JOB = "spoil-job"
+    ABANDON = "abandon"
+    """The job is deleted on the worker, and the copy that it owns stays behind."""
     LEAVE = "leave"
     """The cluster leaves the configuration."""
     RETURN = "return"
@@ -34,7 +36,7 @@ class Act(StrEnum):
     """Somebody else takes the hub's leadership and dies."""
 
 
-FAULTS = frozenset({Act.CUT, Act.STALL, Act.KILL, Act.SPOIL_COPY, Act.SPOIL_JOB, Act.LEAVE, Act.STEAL})
+FAULTS = frozenset({Act.CUT, Act.STALL, Act.KILL, Act.SPOIL_COPY, Act.SPOIL_JOB, Act.ABANDON, Act.LEAVE, Act.STEAL})
 RESTARTS = frozenset({Act.KILL, Act.STEAL})
 
 

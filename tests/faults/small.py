@@ -3,14 +3,18 @@
 Nearly every fault needs few objects and few steps to show itself, if only the moments are right; so many small
 histories find more in the same time than few large ones. They are played in chains: the next begins on the federation,
 at rest, that the one before has left, and a seed is replayed together with those before it in its chain.
+
+A history holds the real hub and the real agents of two workers, three API servers, one job (two in 10 %, three in 2 %)
+and one trouble (two in 13 %, three in 2 %) out of TROUBLES; in 15 % single requests fail as well.
 """
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
+from tests.faults.players import START_SECONDS
 from tests.faults.script import DISPATCHERS, LINES, PROGRAMS, WORKERS, Act, Script, Step, chances
 
 CHAIN: Final = 25
@@ -27,15 +31,24 @@ LOST_AFTER: Final = (timedelta(seconds=20), timedelta(minutes=1), timedelta(minu
 LONGEST_OUTAGE: Final = 25.0
 """More than a worker may be out of contact where that is least; one in ten of the outages there."""
 
+UNTOLD_SECONDS: Final = START_SECONDS + 0.15
+"""From a job's submission until the manager knows that its pods run: only the fence tells of them until then."""
+LASTING_SECONDS: Final = 8.0
+"""How long a job works that must still do so when it might be started elsewhere."""
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:
     """When trouble comes to which job, and how long a worker may be out of contact then."""
 
     dice: random.Random
-    job: str
+    submission: Step
     at: float
     lost_after: timedelta
+
+    @property
+    def job(self) -> str:
+        return self.submission.subject
 
     def later(self, spans: Sequence[float]) -> float:
         return round(self.at + 0.01 + self.dice.choice(spans) * self.dice.uniform(0.5, 1.0), 3)
@@ -48,6 +61,7 @@ class Moment:
 
 
 Trouble = Callable[[Moment], list[Step]]
+"""What it says of a job's submission comes in the place of what was said before."""
 
 
 def write(seed: int) -> Script:
@@ -56,12 +70,18 @@ def write(seed: int) -> Script:
     dispatcher, keep, elect = shared.choice(DISPATCHERS), shared.random() < 0.5, shared.random() < 0.15
     lost_after = shared.choice(LOST_AFTER)
     skews = {program: shared.choice((0.0, 0.0, -300.0, 90.0, 3600.0)) for program in PROGRAMS}
-    submissions = [_submission(dice, f"job-{seed}-{number}") for number in range(_few(dice, (88, 10, 2)))]
-    steps = list(submissions)
+    jobs = [f"job-{seed}-{number}" for number in range(_few(dice, (88, 10, 2)))]
+    submissions = {name: _submission(dice, name) for name in jobs}
+    steps: list[Step] = []
     for _ in range(_few(dice, (85, 13, 2))):
-        submitted = dice.choice(submissions)
+        submitted = submissions[dice.choice(jobs)]
         at = round(submitted.at + dice.choice((0.1, 0.6, 1.5, 3.0)) * dice.random(), 3)
-        steps += _trouble(Moment(dice, submitted.subject, at, lost_after), elect=elect)
+        for step in _trouble(Moment(dice, submitted, at, lost_after), elect=elect):
+            if step.act is Act.SUBMIT:
+                submissions[step.subject] = step
+            else:
+                steps.append(step)
+    steps += submissions.values()
     failing = chances(dice) if dice.random() < 0.15 else {}
     end = max(max(step.at for step in steps) + CALM_SECONDS, FAULTY_SECONDS if failing else 0.0)
     return Script(seed, tuple(sorted(steps)), dispatcher, keep, failing, skews, lost_after, elect, end, POLL_SECONDS)
@@ -125,6 +145,33 @@ def _ambushed(moment: Moment) -> list[Step]:
     ]
 
 
+def _ambushed_start(moment: Moment) -> list[Step]:
+    """The same before the manager has heard of the job's pods, and the job outlasts the time in which it is evicted."""
+    line, act = moment.dice.choice(("hub>w1", "hub>w2")), moment.dice.choice((Act.CUT, Act.STALL))
+    at = moment.submission.at + moment.dice.uniform(0.02, UNTOLD_SECONDS)
+    evicted = at + moment.dice.uniform(0.02, 0.3)
+    return [
+        replace(moment.submission, value={**moment.submission.value, "seconds": LASTING_SECONDS}),
+        Step(round(at, 3), act, line),
+        Step(round(at + moment.dice.choice((4.0, 6.0)), 3), Act.HEAL, line),
+        Step(round(evicted, 3), Act.DEACTIVATE, moment.job),
+        Step(round(evicted + 0.3, 3), Act.ACTIVATE, moment.job),
+    ]
+
+
+def _ended_unseen(moment: Moment) -> list[Step]:
+    """A job ends out of contact and is deleted on its worker, so that only its copy there tells of the end."""
+    worker, act = moment.dice.choice(WORKERS), moment.dice.choice((Act.CUT, Act.STALL))
+    works = START_SECONDS + moment.submission.value["seconds"]
+    at = moment.submission.at + works * moment.dice.uniform(0.1, 0.95)
+    abandoned = moment.submission.at + works + moment.dice.uniform(0.05, 0.5)
+    return [
+        Step(round(at, 3), act, f"hub>{worker}"),
+        Step(round(abandoned, 3), Act.ABANDON, moment.job, worker),
+        Step(round(abandoned + moment.dice.uniform(0.05, 0.5), 3), Act.HEAL, f"hub>{worker}"),
+    ]
+
+
 def _restarted(moment: Moment) -> list[Step]:
     program = moment.dice.choice(PROGRAMS)
     return [Step(moment.at, Act.KILL, program), Step(moment.later((0.01, 0.2, 1.5, 4.0)), Act.START, program)]
@@ -141,6 +188,8 @@ TROUBLES: Final[tuple[tuple[Trouble, int], ...]] = (
     (_spoiled, 20),
     (_out_of_contact, 20),
     (_ambushed, 7),
+    (_ambushed_start, 5),
+    (_ended_unseen, 5),
     (_restarted, 16),
     (_left_out, 7),
 )

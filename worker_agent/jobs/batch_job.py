@@ -152,7 +152,7 @@ class BatchJob(JobKind):
         if self.finished(remote) is None and (_is_starting(remote, now) or _is_about_to_end(remote, now)):
             return StatusBack(None, deferred=True)
         if not suspended or self.is_suspended(remote) or self.finished(remote) is not None:
-            return super().status_back(local, remote, now)
+            return super().status_back(local, _with_first_start(local, remote), now)
         # One that is sent may run from the beginning, and its controller has not looked at it yet.
         started = get(remote, "status.startTime", "") or get(remote, "metadata.creationTimestamp", "")
         if started and _is_recent(started, now):
@@ -170,6 +170,20 @@ class BatchJob(JobKind):
             "lastTransitionTime": timestamps.rfc3339(now),
         }
         return StatusBack({**(local.get("status") or {}), "conditions": [*kept, mark]}, deferred=True)
+
+
+def _with_first_start(local: Document, remote: Document) -> Document:
+    """``remote`` with the start that the local Job tells of: while that runs, its API server takes no other.
+
+    A copy that somebody deleted while it ran is made anew and starts again; its end would never be taken.
+    """
+    first = get(local, "status.startTime", "")
+    if not first or get(local, "spec.suspend", False) or get(remote, "status.startTime", "") == first:
+        return remote
+    status = {**(remote.get("status") or {}), "startTime": first}
+    if status.get("completionTime"):
+        status["completionTime"] = max(first, status["completionTime"])
+    return {**remote, "status": status}
 
 
 def _all_completed(job: Document) -> Document:

@@ -216,3 +216,24 @@ def test_the_end_of_an_indexed_job_counts_every_index():
     status = KIND.ended(here, Finish(True, ""), NOW)["status"]
     assert (status["succeeded"], status["completedIndexes"]) == (3, "0-2")
     assert "active" not in status
+
+
+def test_a_running_job_keeps_its_first_start_where_its_copy_was_made_anew():
+    local = job(suspend=False, status={"active": 1, "startTime": "2026-01-01T00:00:42Z"})
+    again = {"succeeded": 1, "startTime": "2026-01-01T00:00:45Z", "completionTime": "2026-01-01T00:00:47Z"}
+    back = KIND.status_back(local, job(suspend=False, status=again), NOW)
+    assert back.status == {**again, "startTime": "2026-01-01T00:00:42Z"}
+
+
+def test_a_job_does_not_end_before_its_start_where_clocks_differ():
+    local = job(suspend=False, status={"active": 1, "startTime": "2026-01-01T00:00:42Z"})
+    behind = {"succeeded": 1, "startTime": "2026-01-01T00:00:05Z", "completionTime": "2026-01-01T00:00:07Z"}
+    back = KIND.status_back(local, job(suspend=False, status=behind), NOW)
+    assert back.status is not None
+    assert back.status["completionTime"] == back.status["startTime"] == "2026-01-01T00:00:42Z"
+
+
+def test_a_suspended_job_takes_the_start_of_its_copy():
+    local = job(status={"startTime": "2026-01-01T00:00:42Z"})
+    ended = {"startTime": "2026-01-01T00:00:45Z", "conditions": [{"type": "Complete", "status": "True"}]}
+    assert KIND.status_back(local, job(suspend=False, status=ended), NOW).status == ended
