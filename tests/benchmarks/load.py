@@ -7,7 +7,8 @@ simulated nodes, are ended and deleted; then as many Workloads without a job are
 to each Job's start, those of the agent only, from the audit log; CPU seconds and memory are the operating system's; the
 time of an admission attempt is the agent's own histogram. ``--peer`` runs real Kueue 0.17.0 on the same control plane
 after ours, its clients limited as shipped, and prints the ratios. Everybody runs as installed: with all webhooks, and
-the integrations of the configuration that either is published with (the same ones).
+the integrations of the configuration that either is published with (the same ones). Jobs are deleted when everybody has
+told of their end: one who is slow would write less otherwise.
 
 Exit code 1 where a Job failed or a target was missed. With ``--output json`` the last line of standard output is JSON.
 """
@@ -19,6 +20,9 @@ import os
 import signal
 import sys
 import tempfile
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import yaml
@@ -46,6 +50,21 @@ AGENT_LIKE_PEER = Contender("our agent, like the peer", "", LIKE_PEER.programs, 
 KUEUE = Contender(PEER.name, PEER.dispatcher, PEER.programs, INTEGRATIONS)
 
 
+async def ready_at_once() -> None:
+    """For a load that nobody tells of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lasting(Load):
+    """Its Jobs stay until everybody has told of their end: whoever is too slow for that is not the cheaper for it."""
+
+    told: Callable[[], Awaitable[None]] = ready_at_once
+
+    async def delete(self, client: Client) -> None:
+        await self.told()
+        await Load.delete(self, client)
+
+
 async def compare(rig: Rig, arguments: argparse.Namespace, peer: Kueue | None) -> list[Figures]:
     """The figures of our agent, in both settings, and of the peer."""
     rows: list[Figures] = []
@@ -59,7 +78,7 @@ async def compare(rig: Rig, arguments: argparse.Namespace, peer: Kueue | None) -
             for jobs in (WARM_UP_JOBS, arguments.jobs):
                 prefix = f"{contender.key}-{jobs}-{len(rows)}"
                 attempts = await workload_load.attempts(rig.federation, contender)
-                load = Load(jobs, prefix=prefix, dispatched=False)
+                load = Lasting(jobs, prefix=prefix, dispatched=False, told=partial(run.quiet, prefix))
                 figures = await run.measure(seen, load)
             (client,) = seen.clients.values()
             figures |= await _workloads(run, client, arguments.workloads)
