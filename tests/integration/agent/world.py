@@ -1,13 +1,17 @@
 """One cluster for a test: an API server of the chosen sort, an agent on it, and a client who is the user."""
 
 import asyncio
+import contextlib
+import socket
 from collections.abc import Callable
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 
 import msgspec
 
 from hub.app import roles
+from hub.local import layout
 from tests import api_servers, cluster_choice
 from tests.api_servers import ApiServer
 from worker_agent.api.document import Document
@@ -16,7 +20,9 @@ from worker_agent.api.resource_type import (
     EVENTS,
     JOBS,
     LOCAL_QUEUES,
+    NAMESPACES,
     RESOURCE_FLAVORS,
+    SECRETS,
     WORKLOADS,
     ResourceType,
 )
@@ -24,11 +30,38 @@ from worker_agent.app import configuration
 from worker_agent.app.agent import Agent, Surroundings
 from worker_agent.kube.client import Client, PatchType
 from worker_agent.kube.clock import SystemClock
+from worker_agent.kube.errors import AlreadyExists
 from worker_agent.kube.transport import Transport
 from worker_agent.settings import AgentSettings
+from worker_agent.webhooks import certificates
 
 PATIENCE = 30.0
 """Seconds a test waits for something that takes milliseconds."""
+
+
+@cache
+def _certificate(hosts: tuple[str, ...]) -> dict[str, str]:
+    return certificates.create(hosts, SystemClock().now()).secret_data()
+
+
+@cache
+def _port_of_this_run() -> int:
+    return layout.free_ports(1)[0]
+
+
+def _webhook_port() -> int:
+    """The same for all agents of this run, unless somebody has it.
+
+    With the same certificate too, definitions on a lent control plane are told once where they are converted. Every
+    time they are told costs its API server a tenth of a second and memory that it never gives back.
+    """
+    with socket.socket() as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind(("127.0.0.1", _port_of_this_run()))
+        except OSError:
+            return layout.free_ports(1)[0]
+    return _port_of_this_run()
 
 
 class World:
@@ -45,8 +78,10 @@ class World:
 
     async def start_agent(self, attach: Callable[[Agent], object] = lambda agent: None, **settings: object) -> Agent:
         """``attach`` adds what programs add to their agent."""
-        webhook = {"port": 0, "host": "127.0.0.1", "url": "https://127.0.0.1:0"}
+        port = _webhook_port()
+        webhook = {"port": port, "host": "127.0.0.1", "url": f"https://127.0.0.1:{port}"}
         wanted = AgentSettings(leader_election={"leader_elect": False}, webhook=webhook, **settings)
+        await self._have_certificate(wanted)
         self.agent = Agent(configuration.resolve(wanted), Surroundings(self.connected(), SystemClock()))
         attach(self.agent)
         self._stop = asyncio.Event()
@@ -56,6 +91,17 @@ class World:
         if self._task.done():
             self._task.result()
         return self.agent
+
+    async def _have_certificate(self, settings: AgentSettings) -> None:
+        """The same for all agents of this run, as the Secret of a program that was here before."""
+        management = settings.internal_cert_management
+        hosts = ("127.0.0.1", f"{management.webhook_service_name}.{settings.namespace}.svc")
+        metadata = {"name": management.webhook_secret_name, "namespace": settings.namespace}
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": settings.namespace}}
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": _certificate(hosts)}
+        for resource, document in ((NAMESPACES, namespace), (SECRETS, secret)):
+            with contextlib.suppress(AlreadyExists):
+                await self.create(resource, document)
 
     async def stop_agent(self) -> None:
         if self._task is not None and self._stop is not None:
