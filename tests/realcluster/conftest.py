@@ -1,6 +1,7 @@
 """Two API servers for the whole session, a webhook, and the table that is printed at the end."""
 
 import os
+import resource
 import time
 from collections.abc import Iterator
 
@@ -62,6 +63,9 @@ def suite_runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     runs = SuiteRuns({sort: suites for sort, suites in wanted.items() if suites}, tmp_path_factory.mktemp("suites"))
     yield runs
     runs.close()
+    for sort, suites in wanted.items():
+        if suites:
+            table.spent(sort, runs.cpu_seconds(sort))
 
 
 @pytest.fixture(scope="session")
@@ -87,4 +91,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if found:
         load = ", ".join(f"{average:.1f}" for average in os.getloadavg())
         took = time.monotonic() - _STARTED
-        terminalreporter.write_line(f"Took {took:.0f} s on {os.cpu_count()} cores, with load averages {load}")
+        used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        spent = sum(each.ru_utime + each.ru_stime for each in used)
+        terminalreporter.write_line(
+            f"Took {took:.0f} s and {spent:.0f} CPU seconds on {os.cpu_count()} cores, with load averages {load}"
+        )

@@ -13,7 +13,7 @@ TESTS = Path(__file__).parents[1]
 TOGETHER = (
     (("integration/local",), 3),
     (("integration/kueue",), 1),
-    (("integration/federation",), 2),
+    (("integration/federation",), 1),
     (("integration/agent", "integration/tunnel"), 2),
 )
 """Suites that share runs, and how many runs they take."""
@@ -30,8 +30,8 @@ SECONDS: Mapping[str, float] = {
     "integration/federation/test_outages.py": 45,
     "integration/federation/test_provisioning.py": 45,
     "integration/local/test_demo.py": 50,
-    "integration/local/test_dialling_agent.py": 35,
-    "integration/local/test_following_jobs.py": 45,
+    "integration/local/dialled/test_dialling_agent.py": 40,
+    "integration/local/both_sources/test_following_jobs.py": 45,
     "integration/local/test_multikueue_setup.py": 20,
     "integration/local/test_provisioning.py": 20,
     "integration/local/test_provisioning_race.py": 20,
@@ -92,11 +92,20 @@ def _files(suite: str) -> list[str]:
 
 
 def _balanced(files: Iterable[str], parts: int) -> list[list[str]]:
-    """The longest file goes first, each to the part that has least; within a part the order is that of their names."""
+    """The longest go first, each to the part that has least; within a part the order is that of their names."""
     found: list[list[str]] = [[] for _ in range(parts)]
-    for file in sorted(files, key=lambda file: (-SECONDS.get(file, OTHERWISE), file)):
-        min(found, key=_seconds).append(file)
+    for bound in sorted(_bound(files), key=lambda bound: (-_seconds(bound), bound)):
+        min(found, key=_seconds).extend(bound)
     return [sorted(part) for part in found if part]
+
+
+def _bound(files: Iterable[str]) -> list[list[str]]:
+    """Files in a folder of their own below a suite's use one federation, so they stay together."""
+    found: dict[str, list[str]] = {}
+    for file in files:
+        folder = file.rpartition("/")[0]
+        found.setdefault(folder if folder.count("/") > 1 else file, []).append(file)
+    return list(found.values())
 
 
 def _seconds(files: Iterable[str]) -> float:

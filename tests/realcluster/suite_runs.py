@@ -6,7 +6,6 @@ machine that may have been busy: what passes then is reported as flaky, and does
 
 import asyncio
 import os
-import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +17,7 @@ from xml.etree import ElementTree
 
 from hub.local.real import binaries, seed
 from tests import cluster_choice
-from tests.realcluster import rights_log, shares
+from tests.realcluster import measured, rights_log, shares
 from tests.realcluster.rights_log import Asked
 from tests.realcluster.shares import Share
 from worker_agent.api import crds
@@ -27,8 +26,9 @@ ROOT = Path(__file__).parents[2]
 PATIENCE = "600"
 """Seconds for one test: real control planes start within it."""
 
-GARBAGE = {"GOGC": "400"}
-"""Memory for time: by default a fifth of what an API server's start costs is collecting garbage."""
+SPARING = {"GOGC": "400", "GOMAXPROCS": "1"}
+"""For programs in Go. Memory for time: by default a fifth of what an API server's start costs is collecting garbage.
+And one core for each, where there are more programs than cores: a tenth of their work is waking threads on others."""
 
 AT_A_TIME = 3 * (os.cpu_count() or 1)
 MOST_REPEATED = 10
@@ -72,8 +72,9 @@ class SuiteRuns:
         real = [sort for sort in wanted if sort != cluster_choice.EMBEDDED]
         seeds = {sort: self._pool.submit(_seed, sort, folder / f"seed-{sort}") for sort in real}
         self._runs: dict[tuple[str, str], list[Future[dict[str, Outcome]]]] = defaultdict(list)
+        self._spent: Counter[str] = Counter()
         for number, share in enumerate(shares.dealt(wanted)):
-            run = self._pool.submit(_run, share, folder / f"{share.sort}-{number}", seeds.get(share.sort))
+            run = self._pool.submit(self._run, share, folder / f"{share.sort}-{number}", seeds.get(share.sort))
             for suite in share.suites:
                 self._runs[suite, share.sort].append(run)
 
@@ -94,8 +95,44 @@ class SuiteRuns:
                 run.result()
         return rights_log.load(_rights(self._folder, sort))
 
+    def cpu_seconds(self, sort: str) -> float:
+        """What the runs on that sort that have ended took, with all that they started."""
+        return self._spent[sort] / 1000
+
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
+
+    def _run(self, share: Share, folder: Path, seeded: Future[Path] | None) -> dict[str, Outcome]:
+        folder.mkdir(parents=True)
+        setting = dict(SPARING)
+        if not share.apart:
+            setting[rights_log.VARIABLE] = str(_rights(folder.parent, share.sort))
+        if seeded and not share.apart:
+            setting[seed.VARIABLE] = str(seeded.result())
+        run = partial(self._pytest, share, setting)
+        outcomes = run([f"tests/{file}" for file in share.files], folder / "first.xml")
+        failed = [name for outcome in outcomes.values() for name in outcome.having(FAILED)]
+        if not failed or len(failed) > MOST_REPEATED or any(outcome.broken for outcome in outcomes.values()):
+            return outcomes
+        for suite, again in run(failed, folder / "again.xml").items():
+            for name in again.having(PASSED):
+                outcomes[suite].tests[name] = FLAKY
+        return outcomes
+
+    def _pytest(
+        self, share: Share, setting: Mapping[str, str], what: Sequence[str], report: Path
+    ) -> dict[str, Outcome]:
+        command = [sys.executable, "-m", "pytest", *what]
+        command += [] if share.apart else ["--cluster", share.sort, "--on-every-cluster"]
+        command += ["-o", f"timeout={PATIENCE}", f"--junitxml={report}", "-o", "junit_family=xunit1"]
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        done = measured.run(command, ROOT, {**setting, **inherited})
+        self._spent[share.sort] += round(done.cpu_seconds * 1000)
+        broken = done.code not in (0, 1) or not report.exists()
+        outcomes = {suite: Outcome(output=done.output if done.code else "", broken=broken) for suite in share.suites}
+        if not broken:
+            _read(report, outcomes)
+        return outcomes
 
 
 def _rights(folder: Path, sort: str) -> Path:
@@ -116,46 +153,6 @@ def _seed(sort: str, folder: Path) -> Path:
     programs = binaries.in_folder(cluster_choice.built(sort))
     asyncio.run(seed.make(folder, programs, list(crds.documents())))
     return folder
-
-
-def _run(share: Share, folder: Path, seeded: Future[Path] | None) -> dict[str, Outcome]:
-    folder.mkdir(parents=True)
-    setting = dict(GARBAGE)
-    if not share.apart:
-        setting[rights_log.VARIABLE] = str(_rights(folder.parent, share.sort))
-    if seeded and not share.apart:
-        setting[seed.VARIABLE] = str(seeded.result())
-    run = partial(_pytest, share, setting)
-    outcomes = run([f"tests/{file}" for file in share.files], folder / "first.xml")
-    failed = [name for outcome in outcomes.values() for name in outcome.having(FAILED)]
-    if not failed or len(failed) > MOST_REPEATED or any(outcome.broken for outcome in outcomes.values()):
-        return outcomes
-    for suite, again in run(failed, folder / "again.xml").items():
-        for name in again.having(PASSED):
-            outcomes[suite].tests[name] = FLAKY
-    return outcomes
-
-
-def _pytest(share: Share, setting: Mapping[str, str], what: Sequence[str], report: Path) -> dict[str, Outcome]:
-    command = [sys.executable, "-m", "pytest", *what]
-    command += [] if share.apart else ["--cluster", share.sort, "--on-every-cluster"]
-    command += ["-o", f"timeout={PATIENCE}", f"--junitxml={report}", "-o", "junit_family=xunit1"]
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    environment = {**setting, **inherited}
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    broken = done.returncode not in (0, 1) or not report.exists()
-    outcomes = {suite: Outcome(output=done.stdout if done.returncode else "", broken=broken) for suite in share.suites}
-    if not broken:
-        _read(report, outcomes)
-    return outcomes
 
 
 def _read(report: Path, outcomes: Mapping[str, Outcome]) -> None:

@@ -11,6 +11,7 @@ EMBEDDED_ALONE = "Tests that no real cluster can serve (on virtual time, say) ar
 _cells: dict[tuple[str, str], str] = {}
 _flaky: list[tuple[str, str]] = []
 _output: list[str] = []
+_spent: dict[str, float] = {}
 
 
 def put(suite: str, sort: str, told: str) -> None:
@@ -26,6 +27,11 @@ def judge(suite: str, sort: str, outcome: Outcome) -> None:
     assert outcome.ok, outcome.output
 
 
+def spent(sort: str, cpu_seconds: float) -> None:
+    """What all suites took on that sort, with the clusters that they started."""
+    _spent[sort] = cpu_seconds
+
+
 def flaky(sort: str, test: str, output: str = "") -> None:
     """A test that failed at first; ``output`` is what was printed then, told once where tests share it."""
     _flaky.append((sort, test))
@@ -39,6 +45,8 @@ def lines() -> list[str]:
         return []
     suites = list(dict.fromkeys(suite for suite, _ in _cells))
     rows = [["suite", *SORTS], *([suite, *(_cells.get((suite, sort), "-") for sort in SORTS)] for suite in suites)]
+    if _spent:
+        rows.append(["CPU seconds", *(f"{_spent[sort]:.0f}" if sort in _spent else "-" for sort in SORTS)])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     shown = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     return [*_flaky_lines(), "", *shown, "", EMBEDDED_ALONE]

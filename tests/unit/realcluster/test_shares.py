@@ -13,7 +13,7 @@ from tests.realcluster.test_suites import SUITES
 def test_every_file_of_the_suites_is_in_one_run(sort):
     dealt = Counter(file for share in shares.dealt({sort: SUITES}) for file in share.files)
     there = {
-        str(path.relative_to(shares.TESTS)) for suite in SUITES for path in shares.TESTS.glob(f"{suite}/test_*.py")
+        str(path.relative_to(shares.TESTS)) for suite in SUITES for path in shares.TESTS.glob(f"{suite}/**/test_*.py")
     }
     assert dealt == Counter(there)
 
@@ -22,6 +22,12 @@ def test_runs_on_real_clusters_take_about_as_long_as_each_other():
     runs = [share.seconds for share in shares.dealt({NEWEST: ["integration/local"]})]
     assert len(runs) == 3
     assert max(runs) - min(runs) <= max(shares.SECONDS.values())
+
+
+def test_files_that_share_a_federation_are_in_one_run():
+    together = {"integration/local/dialled/test_dialling_agent.py", "integration/local/dialled/test_logs.py"}
+    (share,) = (each for each in shares.dealt({NEWEST: SUITES}) if together & set(each.files))
+    assert together <= set(share.files)
 
 
 def test_the_longest_run_comes_first():

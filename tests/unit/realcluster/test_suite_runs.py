@@ -1,8 +1,11 @@
 """What the table says of the suites that ran, and of tests that passed only when repeated."""
 
+import sys
+
 import pytest
 
-from tests.realcluster import suite_runs, table
+from tests.realcluster import measured, suite_runs, table
+from tests.realcluster.measured import Ended
 from tests.realcluster.suite_runs import FAILED, FLAKY, PASSED, SKIPPED, Outcome, SuiteRuns
 
 SUITE = "integration/kueue"
@@ -23,15 +26,15 @@ def pytests(monkeypatch):
     """Stands in for pytest: writes the reports given, one a run, and notes what each was to run."""
     reports, asked = [], []
 
-    def run(command, **_):
+    def run(command, *_):
         asked.append([part for part in command if part.startswith("tests/")])
         text = reports.pop(0)
         path = next(part for part in command if part.startswith("--junitxml=")).partition("=")[2]
         with open(path, "w") as file:
             file.write(text)
-        return type("Done", (), {"returncode": int("failure" in text or "error" in text), "stdout": "printed"})
+        return Ended(int("failure" in text or "error" in text), "printed", 2.5)
 
-    monkeypatch.setattr(suite_runs.subprocess, "run", run)
+    monkeypatch.setattr(suite_runs.measured, "run", run)
     return reports, asked
 
 
@@ -84,10 +87,29 @@ def test_no_test_at_all_is_no_success():
     assert (Outcome().ok, Outcome().cell()) == (False, "did not run")
 
 
+def test_runs_tell_their_cpu_seconds_with_repetitions(pytests, tmp_path):
+    reports, _ = pytests
+    reports += [reported(("one", "failure")), reported(("one", ""))]
+    runs = SuiteRuns({"embedded": [SUITE]}, tmp_path)
+    runs.outcome(SUITE, "embedded")
+    runs.close()
+    assert (runs.cpu_seconds("embedded"), runs.cpu_seconds("oldest")) == (5.0, 0.0)
+
+
+def test_what_a_program_started_is_counted_with_it(tmp_path):
+    """A second of its child's, whatever the clock says."""
+    busy = "import time\nwhile time.process_time() < 1: pass"
+    nested = f"import subprocess, sys; print('told'); subprocess.run([sys.executable, '-c', {busy!r}]); sys.exit(3)"
+    found = measured.run([sys.executable, "-c", nested], tmp_path, {})
+    assert (found.code, found.output) == (3, "told\n")
+    assert found.cpu_seconds >= 1
+
+
 def test_flaky_tests_stand_above_the_table(monkeypatch):
     monkeypatch.setattr(table, "_cells", {})
     monkeypatch.setattr(table, "_flaky", [])
     monkeypatch.setattr(table, "_output", [])
+    monkeypatch.setattr(table, "_spent", {})
     assert table.lines() == []
     table.put(SUITE, "oldest", "1 passed")
     table.flaky("oldest", f"{FILE}::two", "E  assert 0")
@@ -96,3 +118,5 @@ def test_flaky_tests_stand_above_the_table(monkeypatch):
     row = lines.index(next(line for line in lines if line.startswith("suite")))
     assert lines[row].split() == ["suite", "embedded", "oldest", "1.36.3"]
     assert lines[row + 1].split() == [SUITE, "-", "1", "passed", "-"]
+    table.spent("oldest", 12.4)
+    assert table.lines()[row + 2].split() == ["CPU", "seconds", "-", "12", "-"]

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from hub.local import processes, spec
+from hub.local import processes
 from hub.local.federation import Federation
-from tests.local_federation import Kubectl, running
+from tests.local_federation import Kubectl
 
 JOB = """
 apiVersion: batch/v1
@@ -23,16 +23,6 @@ spec:
       containers:
       - {name: c, image: registry.example/train, resources: {requests: {cpu: "2", memory: 1Gi}}}
 """
-
-
-@pytest.fixture(scope="module")
-def federation(tmp_path_factory):
-    """The demo's manager and berlin, which dials in."""
-    shipped = spec.load(spec.shipped())
-    berlin = next(worker for worker in shipped.workers if worker.name == "berlin")
-    dialling = shipped.model_copy(update={"workers": [berlin.model_copy(update={"source": "agent"})]})
-    with running(dialling, tmp_path_factory.mktemp("dialling"), spec.shipped()) as found:
-        yield found
 
 
 def command(federation: Federation, module: str, cluster: str, *words: str, stdin: str = "") -> str:
@@ -146,7 +136,13 @@ def test_withdrawn_worker_is_out_and_comes_back_by_a_new_invitation(federation):
     manager.wait("multikueuecluster/berlin", "condition=Active")
 
 
-def test_deleted_cluster_is_withdrawn(federation):
+def test_deleted_cluster_is_withdrawn_and_comes_back_when_it_is_made_again(federation):
     manager = Kubectl(federation, "manager")
+    found = json.loads(manager("get", "multikueuecluster/berlin", "-o", "json"))
+    named = {"name": "berlin", "labels": found["metadata"].get("labels", {})}
+    anew = {"apiVersion": found["apiVersion"], "kind": found["kind"], "metadata": named, "spec": found["spec"]}
     manager("delete", "multikueuecluster/berlin")
     manager.wait("secret/fedhub-enrolled-berlin", "delete", "-n", "kueue-system")
+    manager("create", "-f", "-", stdin=json.dumps(anew))
+    join(federation, invite(federation), "--replace")
+    manager.wait("multikueuecluster/berlin", "condition=Active")

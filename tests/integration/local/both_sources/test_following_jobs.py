@@ -6,10 +6,9 @@ import sys
 
 import pytest
 
-from hub.local import spec
 from hub.local.federation import Federation
 from tests import cluster_choice
-from tests.local_federation import Kubectl, running
+from tests.local_federation import Kubectl
 
 pytestmark = pytest.mark.timeout(600)  # real control planes take their time on a busy machine
 
@@ -41,17 +40,6 @@ metadata: {name: eve}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: fedhub-remote-jobs}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: eve}]
 """
-
-
-@pytest.fixture(scope="module")
-def federation(tmp_path_factory):
-    """The demo's manager; berlin dials in, tokyo is dialled."""
-    shipped = spec.load(spec.shipped())
-    workers = {worker.name: worker for worker in shipped.workers}
-    both = [workers["berlin"].model_copy(update={"source": "agent"}), workers["tokyo"]]
-    chosen = shipped.model_copy(update={"workers": both})
-    with running(chosen, tmp_path_factory.mktemp("following"), spec.shipped()) as found:
-        yield found
 
 
 def fedhub(federation: Federation, *words: str) -> subprocess.CompletedProcess[str]:

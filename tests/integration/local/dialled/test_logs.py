@@ -6,10 +6,7 @@ import signal
 import subprocess
 import time
 
-import pytest
-
-from hub.local import spec
-from tests.local_federation import Kubectl, running
+from tests.local_federation import Kubectl
 
 JOB = """
 apiVersion: batch/v1
@@ -23,16 +20,6 @@ spec:
       containers:
       - {name: c, image: registry.example/train, resources: {requests: {cpu: "1", memory: 1Gi}}}
 """
-
-
-@pytest.fixture(scope="module")
-def federation(tmp_path_factory):
-    """The demo's manager and berlin."""
-    shipped = spec.load(spec.shipped())
-    berlin = [worker for worker in shipped.workers if worker.name == "berlin"]
-    chosen = shipped.model_copy(update={"workers": berlin})
-    with running(chosen, tmp_path_factory.mktemp("logs"), spec.shipped()) as found:
-        yield found
 
 
 def lines_about(federation, program, workload):
@@ -62,6 +49,7 @@ def test_one_id_from_the_job_to_its_remote_pod(federation):
     assert re.search(r"nominated", hub)
     assert re.search(r"Job training/followed created.*cluster=berlin", hub)
     assert re.search(r"Admitted by ClusterQueue", agent)
+    manager("delete", "job/followed", "-n", "training")
 
 
 def test_signals_change_the_level_and_write_the_queues(federation):

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from hub.local import spec
 from hub.local.federation import Federation
 from tests import secret_search
-from tests.integration.local.test_dialling_agent import invite, join, runs_a_job
-from tests.local_federation import Kubectl, running
+from tests.integration.local.dialled.test_dialling_agent import invite, join, runs_a_job
+from tests.local_federation import Kubectl
 
 MARKS = {name: f"leaked-if-seen-{name}-0123456789abcdef" for name in ("token", "password", "odd", "file", "plugin")}
 
@@ -38,18 +37,10 @@ REFUSALS = {
 }
 
 
-@pytest.fixture(scope="module")
-def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Federation]:
-    """A manager, a worker that dials in and one with a kubeconfig, all as wordy as they can be."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FEDHUB_LOG_LEVEL", "debug")
-        shipped = spec.load(spec.shipped())
-        chosen = [worker for worker in shipped.workers if worker.name in ("berlin", "tokyo")]
-        changed = [w.model_copy(update={"source": "agent"}) if w.name == "berlin" else w for w in chosen]
-        two = shipped.model_copy(update={"workers": changed})
-        with running(two, tmp_path_factory.mktemp("wordy"), spec.shipped()) as found:
-            add_bad_workers(Kubectl(found, "manager"))
-            yield found
+@pytest.fixture(scope="module", autouse=True)
+def bad_workers(federation: Federation) -> None:
+    """Beside the two good ones, one of each sort that is refused."""
+    add_bad_workers(Kubectl(federation, "manager"))
 
 
 def kubeconfig(user: dict, **cluster: object) -> str:
