@@ -18,7 +18,8 @@ from tests.benchmarks.dispatch_run import Figures, Run
 from tests.benchmarks.federation_load import Load, watching
 
 IDLE_SECONDS = 15.0
-WARM_UP_JOBS = 6
+WARM_UP_JOBS_PER_WORKER = 2
+"""As many before the measurement: what a program does once, the first time, is no part of a rate."""
 RATE_KEPT = 0.8
 IDLE_SHARE = 0.005
 
@@ -43,7 +44,7 @@ async def _measure(rig: Rig, jobs: int, seconds: float, say: Callable[[str], Non
     await rig.start(say)
     measured = Run(rig.federation, CAPACITY_AWARE, seconds)
     async with watching(rig.federation) as seen:
-        await measured.measure(seen, Load(WARM_UP_JOBS, prefix="warm"))
+        await measured.measure(seen, Load(WARM_UP_JOBS_PER_WORKER * len(rig.federation.spec.workers), prefix="warm"))
     idle = await _idle_shares(rig)
     async with watching(rig.federation) as seen:
         figures = await measured.measure(seen, Load(jobs))
