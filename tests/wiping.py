@@ -1,7 +1,6 @@
 """Empties a real API server between tests: what was written since the last time, and no kind beside it is asked for."""
 
 import asyncio
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,10 +16,8 @@ WEBHOOKS = (
     "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
     "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
 )
-OK, NOT_SERVED = 200, 404
+TURNED_AWAY = frozenset({429, 503, 504})
 TURNED_AWAY_SECONDS = 0.2
-PATIENCE_SECONDS = 120.0
-"""What does not go for so long is told of; it is no use to wait on."""
 EVENTS = "/apis/events.k8s.io/v1/events"
 BUILT_IN = (
     "/apis/batch/v1/jobs",
@@ -76,32 +73,18 @@ def kind_of(path: str) -> Kind:
 async def wipe(transport: Transport, written: set[Kind], definitions: Iterable[dict[str, Any]]) -> None:
     """Removes everything of the ``written`` kinds, whatever holds it, and returns when it is gone.
 
-    ``definitions`` are the custom kinds of which objects go; definitions themselves stay. RuntimeError where something
-    does not go.
+    ``definitions`` are the custom kinds of which objects go; definitions themselves stay.
     """
-    custom = [paths for crd in definitions if kind_of((paths := _paths(crd))[0]) in written]
+    custom = [f"/apis/{crd['spec']['group']}/{_stored(crd)}/{crd['spec']['names']['plural']}" for crd in definitions]
     # A webhook whose program is gone would refuse all that follows, whoever wrote it.
-    left: list[Paths] = [*((path,) for path in WEBHOOKS), *custom]
-    left += [(path,) for path in BUILT_IN if kind_of(path) in written]
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while left := [after for paths in left if (after := await _Wiping(transport, paths).run())]:
-        # Controllers may have made more meanwhile.
-        if time.monotonic() > deadline:
-            raise RuntimeError(f"not gone in {PATIENCE_SECONDS:g} s: {', '.join(paths[0] for paths in left)}")
+    left = [*WEBHOOKS, *(path for path in (*custom, *BUILT_IN) if kind_of(path) in written)]
+    while left:  # controllers may have made more meanwhile
+        left = [path for path in left if await _Wiping(transport, path).run()]
     written.clear()
 
 
-Paths = tuple[str, ...]
-"""Of a collection in each version that it is served in, the one to ask next in front."""
-
-
-def _paths(crd: dict[str, Any]) -> Paths:
-    """The stored version first: that one needs no conversion, whose program may be gone, unless an object is older."""
-    spec = crd["spec"]
-    served = sorted(
-        (version for version in spec["versions"] if version["served"]), key=lambda each: not each["storage"]
-    )
-    return tuple(f"/apis/{spec['group']}/{version['name']}/{spec['names']['plural']}" for version in served)
+def _stored(crd: dict[str, Any]) -> str:
+    return next(str(version["name"]) for version in crd["spec"]["versions"] if version["storage"])
 
 
 @dataclass
@@ -109,28 +92,21 @@ class _Wiping:
     """One pass over all objects of a kind."""
 
     transport: Transport
-    paths: Paths
+    path: str
     _namespaces: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
-    @property
-    def path(self) -> str:
-        return self.paths[0]
-
-    async def run(self) -> Paths:
-        """What to ask next where any was left, or may be: an error is no answer. Empty when all is gone.
-
-        A server under load turns questions away; one that cannot convert answers in the version that it has stored.
-        """
+    async def run(self) -> bool:
+        """Whether any was left, or may be: a server under load turns questions away, which is no answer."""
         status, found = await _answer(self.transport, "GET", self.path)
-        if status not in (OK, NOT_SERVED):
+        if status in TURNED_AWAY:
             await asyncio.sleep(TURNED_AWAY_SECONDS)
-            return (*self.paths[1:], self.path)
+            return True
         for item in found.get("items") or ():
             if self._is_of_a_test(item["metadata"]):
                 self._namespaces.setdefault(item["metadata"].get("namespace", ""), []).append(item["metadata"])
         for namespace, own in self._namespaces.items():
             await self._remove(namespace, own)
-        return self.paths if self._namespaces else ()
+        return bool(self._namespaces)
 
     async def _remove(self, namespace: str, own: Sequence[dict[str, Any]]) -> None:
         for metadata in own:

@@ -102,6 +102,9 @@ async def test_objects_stored_in_v1beta1_fill_the_caches_of_an_agent_that_starts
         await cluster.start_agent()
         await cluster.submit("one")
         await cluster.started("one")
+        # Without an agent nobody could read what is stored in the older version, nor take it off the server.
+        await cluster.user.delete(CLUSTER_QUEUES, "cluster-queue")
+        await cluster.patch(CLUSTER_QUEUES, "cluster-queue", "", {"metadata": {"finalizers": None}})
 
 
 async def stored_in(cluster, definition, version):

@@ -13,12 +13,11 @@ JOBS, NODES, NAMESPACES = ("batch", "jobs"), ("", "nodes"), ("", "namespaces")
 class Server:
     """Answers lists from ``objects`` once, as if all that is deleted went; notes what else is asked.
 
-    It turns the first ``busy`` requests away, and all to the paths of a version that it cannot convert to.
+    It turns the first ``busy`` requests away.
     """
 
-    def __init__(self, busy=0, unconverted=("nothing",), **objects):
+    def __init__(self, busy=0, **objects):
         self.busy = busy
-        self.unconverted = unconverted
         self.objects = objects
         self.asked = []
 
@@ -26,8 +25,6 @@ class Server:
         if self.busy:
             self.busy -= 1
             return Response(429, {}, _whole(b'{"kind": "Status"}'))
-        if request.path.startswith(self.unconverted):
-            return Response(500, {}, _whole(b'{"kind": "Status"}'))
         plural = request.path.rpartition("/")[2]
         items = self.objects.pop(plural, []) if request.method == "GET" else []
         if request.method != "GET":
@@ -82,33 +79,6 @@ async def test_a_question_that_was_turned_away_is_asked_again():
     server = Server(busy=3, jobs=[found("a", "ns")])
     await wiping.wipe(server, {JOBS}, [])
     assert server.asked == [("DELETE", "/apis/batch/v1/namespaces/ns/jobs", True)]
-
-
-WIDGETS = {
-    "spec": {
-        "group": "example.com",
-        "names": {"plural": "widgets"},
-        "versions": [
-            {"name": "v1", "served": True, "storage": False},
-            {"name": "v2", "served": True, "storage": True},
-            {"name": "v0", "served": False, "storage": False},
-        ],
-    }
-}
-
-
-async def test_what_is_stored_in_an_older_version_goes_when_nobody_converts_it():
-    server = Server(unconverted=("/apis/example.com/v2",), widgets=[found("a")])
-    await wiping.wipe(server, {("example.com", "widgets")}, [WIDGETS])
-    assert server.asked == [("DELETE", "/apis/example.com/v1/widgets/a", True)]
-
-
-async def test_what_never_goes_is_named(monkeypatch):
-    monkeypatch.setattr(wiping, "PATIENCE_SECONDS", 0.0)
-    monkeypatch.setattr(wiping, "TURNED_AWAY_SECONDS", 0.0)
-    server = Server(unconverted=("/apis/example.com/",), widgets=[found("a")])
-    with pytest.raises(RuntimeError, match=r"not gone in 0 s: /apis/example.com/v1/widgets"):
-        await wiping.wipe(server, {("example.com", "widgets")}, [WIDGETS])
 
 
 async def test_what_every_cluster_has_stays():
