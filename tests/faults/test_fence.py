@@ -22,11 +22,11 @@ ORIGIN = {names.MULTIKUEUE_ORIGIN_LABEL: "multikueue"}
 ALL_AT_ONCE = "kueue.x-k8s.io/multikueue-dispatcher-all-at-once"
 
 
-def federation(test, *, keep, dispatcher="fedhub.dev/capacity-aware"):
-    """Runs ``test(world)`` on a federation whose programs work."""
+def federation(test, *, keep, dispatcher="fedhub.dev/capacity-aware", elect=False):
+    """Runs ``test(world)`` on a federation whose programs work; ``elect`` lets hubs choose who leads."""
 
     async def run():
-        told = Script(1, (), dispatcher, keep, {}, dict.fromkeys(script.PROGRAMS, 0.0), LOST)
+        told = Script(1, (), dispatcher, keep, {}, dict.fromkeys(script.PROGRAMS, 0.0), LOST, elect=elect)
         world = World(told)
         for program in script.PROGRAMS:
             world.start(program)

@@ -8,13 +8,11 @@ import asyncio
 
 import pytest
 
-from tests.faults import script, virtual_loop
 from tests.faults.manifests import NAMESPACE
 from tests.faults.model import MANAGER, completed
-from tests.faults.script import WORKERS, Script
+from tests.faults.script import WORKERS
 from tests.faults.test_failover_cases import until
-from tests.faults.test_fence import ALL_AT_ONCE, LOST, places, started
-from tests.faults.world import World
+from tests.faults.test_fence import ALL_AT_ONCE, LOST, federation, places, started
 from worker_agent.api.meta import Key
 from worker_agent.api.resource_type import WORKLOADS
 from worker_agent.kube.client import PatchType
@@ -28,22 +26,12 @@ DISPATCHERS = ["fedhub.dev/capacity-aware", ALL_AT_ONCE]
 def replicas(test, *, keep=False, dispatcher=DISPATCHERS[0]):
     """Runs ``test(world)`` on a federation of which ``hub`` leads and ``hub-2`` follows."""
 
-    async def run():
-        told = Script(1, (), dispatcher, keep, {}, dict.fromkeys(script.PROGRAMS, 0.0), LOST, elect=True)
-        world = World(told)
-        for program in script.PROGRAMS:
-            world.start(program)
-        try:
-            await asyncio.sleep(10)
-            world.start_another_hub("hub-2")
-            await asyncio.sleep(5)
-            await test(world)
-            world.check_alive()
-        finally:
-            await world.close()
-        assert world.model.violations == []
+    async def with_follower(world):
+        world.start_another_hub("hub-2")
+        await asyncio.sleep(5)
+        await test(world)
 
-    virtual_loop.run(run())
+    federation(with_follower, keep=keep, dispatcher=dispatcher, elect=True)
 
 
 def out_of_reach(world, place, *hubs):
