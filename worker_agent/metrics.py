@@ -44,7 +44,21 @@ class TunnelMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._linked = Gauge(
-            "fedhub_agent_hub_linked", "Whether a link to that address of the hub stands.", ("hub",), registry=registry
+            "fedhub_agent_hub_linked",
+            "Replicas of the hub to which a link stands that was dialled at that address.",
+            ("hub",),
+            registry=registry,
+        )
+        self._leads = Gauge(
+            "fedhub_agent_hub_leader_linked",
+            "Whether a link stands to the replica of the hub that leads, as far as the agent was told.",
+            registry=registry,
+        )
+        self._dials = Counter(
+            "fedhub_agent_hub_dials_total",
+            "Dials: they made a connection (linked), came out where none was missing (known), or failed.",
+            ("hub", "outcome"),
+            registry=registry,
         )
         self._requests = Counter(
             "fedhub_agent_hub_requests_total",
@@ -56,8 +70,14 @@ class TunnelMetrics:
             "fedhub_agent_hub_bytes_total", "Bytes exchanged with the hub.", ("hub", "direction"), registry=registry
         )
 
-    def linked(self, address: str, up: bool) -> None:
-        self._linked.labels(address).set(1 if up else 0)
+    def linked(self, address: str, replicas: int) -> None:
+        self._linked.labels(address).set(replicas)
+
+    def leads(self, up: bool) -> None:
+        self._leads.set(1 if up else 0)
+
+    def dialled(self, address: str, outcome: str) -> None:
+        self._dials.labels(address, outcome).inc()
 
     def answered(self, outcome: str) -> None:
         self._requests.labels(outcome if outcome == "allowed" else f"refused: {outcome}").inc()

@@ -19,6 +19,7 @@ from worker_agent.app.agent import Agent
 from worker_agent.kube.errors import ApiError
 from worker_agent.kube.informer import Event, Informer
 from worker_agent.kube.transport import Transport
+from worker_agent.tunnel.protocol import Replica
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +44,9 @@ class AgentDoor:
         self._metrics = metrics
         self._handlers: list[Callable[[str], None]] = []
         self._enrolments = Enrolments(agent.client, configuration.namespace, served.certificate_validity)
-        door = Door(served.host, served.port, listener.names_of(served.addresses), served.heartbeat)
+        self._agent = agent
+        names = listener.names_of(served.addresses)
+        door = Door(served.host, served.port, names, served.heartbeat, self._replica)
         self.listener = AgentListener(door, self._enrolments, self.links, agent.clock, metrics.tunnel_traffic)
         secrets.add_handler(self._secret_changed)
         agent.add_always(self.listener.run)
@@ -66,6 +69,9 @@ class AgentDoor:
         if self.links.current(agent) is None:
             raise ConnectionFailed(self.links.absence(agent), "AgentNotConnected")
         return TunnelTransport(self.links, agent, self._metrics.tunnel_request)
+
+    def _replica(self) -> Replica:
+        return Replica(self._agent.surroundings.identity, self._agent.leader)
 
     def _record(self, agent: str) -> Record | None:
         return Record.read(self._secrets.get(records.key(self._namespace, agent)))

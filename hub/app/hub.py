@@ -145,7 +145,7 @@ class Hub:
             unknown_changed=self._unknown_changed,
         )
         self.clients: RemoteClients[WorkerConnection] = RemoteClients(
-            connector, clock, on_lost=self._lost, on_reset=self._reset
+            connector, clock, on_lost=self._lost, on_reset=self._reset, replica=agent.surroundings.identity
         )
         field = ManagedByField(agent.client)
         self.sync = SyncController(self.objects, self.clients, table, configuration.sync, clock, field)

@@ -68,7 +68,7 @@ class Outcome:
 
 class RemoteClients(Generic[L]):
     """The registry. ``on_lost(name)`` hears of the first drop of a connection; ``on_reset(name)`` before
-    and after the life of each: what was learnt through it no longer holds."""
+    and after the life of each: what was learnt through it no longer holds. ``replica`` is the name of this one."""
 
     def __init__(
         self,
@@ -77,8 +77,10 @@ class RemoteClients(Generic[L]):
         *,
         on_lost: Callable[[str], None] = lambda name: None,
         on_reset: Callable[[str], None] = lambda name: None,
+        replica: str = "",
     ) -> None:
         self._connect = connect
+        self._replica = replica
         self.time = SteadyTime(clock)
         """By which contacts are counted: no outage gets longer or shorter because a clock was set."""
         self._on_lost = on_lost
@@ -169,7 +171,7 @@ class RemoteClients(Generic[L]):
     async def _apply(self, name: str, entry: Entry[L], credential: Credential) -> Outcome:
         changed = credential != entry.credential
         if not changed and entry.contact.connected:
-            return Outcome(CONNECTED)
+            return Outcome(self._in_contact(entry))
         await self._stop(name, entry)
         if changed:
             entry.credential = credential
@@ -200,7 +202,14 @@ class RemoteClients(Generic[L]):
             return Outcome()
         entry.link = link
         entry.contact = entry.contact.made()
-        return Outcome(CONNECTED)
+        return Outcome(self._in_contact(entry))
+
+    def _in_contact(self, entry: Entry[L]) -> Stand:
+        """Who dials in holds links to several replicas; which of them is used is worth a word."""
+        if not entry.credential.agent:
+            return CONNECTED
+        agent = entry.credential.agent
+        return replace(CONNECTED, message=f'Connected by the link that agent "{agent}" holds to {self._replica}')
 
     def _explained(self, entry: Entry[L], message: str) -> str:
         due = entry.contact.next_attempt

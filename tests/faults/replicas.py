@@ -9,17 +9,19 @@ import subprocess
 import sys
 import time
 import urllib.request
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import yaml
 
 from hub.local import layout, processes, programs
 from hub.local.federation import Federation
 from hub.local.programs import Program
+from tests.balancer import Balancer
 
 PATIENCE_SECONDS = 60.0
 
@@ -91,82 +93,50 @@ class Replica:
 
 
 @dataclass
-class Service:
-    """Leads callers of the webhooks to whichever replica answers, as a Service of Kubernetes does."""
-
-    port: int
-    ports: list[int] = field(default_factory=list)
-    _server: asyncio.Server | None = None
-    _pipes: set[asyncio.Task[None]] = field(default_factory=set)
-
-    async def start(self) -> None:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
-
-    async def stop(self) -> None:
-        if self._server is not None:
-            self._server.close()
-        for pipe in list(self._pipes):
-            pipe.cancel()
-        await asyncio.gather(*self._pipes, return_exceptions=True)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        for port in self.ports:
-            try:
-                there, back = await asyncio.open_connection("127.0.0.1", port)
-            except OSError:
-                continue
-            for source, target in ((reader, back), (there, writer)):
-                pipe = asyncio.create_task(_pipe(source, target))
-                self._pipes.add(pipe)
-                pipe.add_done_callback(self._pipes.discard)
-            return
-        writer.close()
-
-
-async def _pipe(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    try:
-        while data := await source.read(1 << 16):
-            target.write(data)
-            await target.drain()
-    except OSError:
-        return
-    finally:
-        target.close()
-
-
-@dataclass
 class Pair:
-    """``leader`` was started first; ``standby`` follows."""
+    """``leader`` was started first; ``standby`` follows. Callers of the webhooks, and agents that dial a hub, reach
+    either of them."""
 
     leader: Replica
     standby: Replica
     all: list[Replica]
-    webhooks: Service
+    services: list[Balancer]
 
     @classmethod
     async def of(cls, federation: Federation, name: str) -> "Pair":
         """Two replicas in the place of a program that ran alone."""
         processes.stop([federation.running.pop(name)])
-        service = Service(*layout.free_ports(1))
-        made = [_replica(federation, federation.programs[name], letter, service) for letter in "ab"]
-        pair = cls(*made, made, service)
-        await service.start()
+        webhooks, door = Balancer(), Balancer(_door_port(federation, name))
+        services = [webhooks, *([door] if door.port else [])]
+        for service in services:
+            await service.start()
+        made = [_replica(federation, federation.programs[name], letter, (webhooks, door)) for letter in "ab"]
+        pair = cls(*made, made, services)
         await pair.leader.start()
         await until(pair.leader.leads, f"{pair.leader.name} leads")
         await pair.standby.start()
         return pair
 
     async def close(self) -> None:
-        await self.webhooks.stop()
+        for service in self.services:
+            await service.stop()
         for replica in self.all:
             if replica.process is not None and replica.process.poll() is None:
                 replica.kill()
 
 
-def _replica(federation: Federation, program: Program, letter: str, webhooks: Service) -> Replica:
+def _door_port(federation: Federation, name: str) -> int:
+    """Where agents that dial in look for this program; 0 where none do."""
+    settings = yaml.safe_load(federation.layout.configuration(name).read_text())
+    addresses = settings.get("federation", {}).get("agents", {}).get("addresses") or [""]
+    return urlsplit(addresses[0]).port or 0
+
+
+def _replica(federation: Federation, program: Program, letter: str, services: tuple[Balancer, Balancer]) -> Replica:
+    webhooks, door = services
     name = f"{program.name}-{letter}"
     settings = yaml.safe_load(federation.layout.configuration(program.name).read_text())
-    health, metrics, webhook, visibility, views = layout.free_ports(5)
+    health, metrics, webhook, visibility, views, agents = layout.free_ports(6)
     settings["leaderElection"] = {"leaderElect": True}
     settings["health"]["healthProbeBindAddress"] = f"127.0.0.1:{health}"
     settings["metrics"]["bindAddress"] = f"127.0.0.1:{metrics}"
@@ -175,6 +145,9 @@ def _replica(federation: Federation, program: Program, letter: str, webhooks: Se
     settings["visibilityServer"]["bindPort"] = visibility
     if "federation" in settings:
         settings["federation"]["jobViews"]["bindAddress"] = f"127.0.0.1:{views}"
+    if door.port:
+        settings["federation"]["agents"]["bindAddress"] = f"127.0.0.1:{agents}"
+        door.ports.append(agents)
     path = federation.layout.configuration(name)
     path.write_text(yaml.safe_dump(settings))
     old = str(federation.layout.configuration(program.name))

@@ -30,6 +30,7 @@ from worker_agent.app import (
     job_starts,
     job_surroundings,
     kinds_served,
+    leadership,
     provisioning,
     topology_work,
 )
@@ -61,7 +62,6 @@ from worker_agent.kube.clock import Clock
 from worker_agent.kube.controller import ROSTER
 from worker_agent.kube.events import EventRecorder
 from worker_agent.kube.informer import Informer
-from worker_agent.kube.lease import LeaderElection, LeaseTiming
 from worker_agent.kube.transport import Transport, host_of
 from worker_agent.metrics import LEADER
 from worker_agent.validation import ValidationPolicy
@@ -119,6 +119,7 @@ class Agent:
         self.runtime = Sources()
         self.client = Client(surroundings.transport, self.clock, budget=budget, user_agent=surroundings.user_agent)
         self.client.statistics = self.runtime.requests.of(host_of(surroundings.transport))
+        self.election = leadership.election(settings, self.client, surroundings.identity)
         self.known = KnownObjects()
         self.metrics = agent_metrics.make(configuration, self.known)
         self.ready = asyncio.Event()
@@ -151,6 +152,11 @@ class Agent:
         agent_metrics.observe(self.metrics, configuration, self.known, self.engine)
         self._wire()
         agent_metrics.tell_runtime(self.metrics, self.runtime, configuration, self.webhooks)
+
+    @property
+    def leader(self) -> str:
+        """The replica that leads, as far as this one knows: empty while it knows of none."""
+        return self.surroundings.identity if self.election is None else self.election.leader
 
     def informer(self, resource: ResourceType) -> Informer[Any]:
         return self.known.informer(resource)
@@ -326,23 +332,10 @@ class Agent:
             await self.webhooks.admit()
         self.missing = ""
         self.ready.set()
-        election = self.configuration.settings.leader_election
-        if not election.leader_elect:
+        if self.election is None:
             await self._lead()
-            return
-        lease = LeaderElection(
-            self.client,
-            election.resource_name,
-            election.resource_namespace or self.configuration.settings.namespace,
-            self.surroundings.identity,
-            self.clock,
-            LeaseTiming(
-                election.lease_duration.total_seconds(),
-                election.renew_deadline.total_seconds(),
-                election.retry_period.total_seconds(),
-            ),
-        )
-        await lease.run(self._promoted)
+        else:
+            await self.election.run(self._promoted)
 
     async def _caches_filled(self) -> None:
         timeout = self.configuration.settings.controller.cache_sync_timeout

@@ -13,8 +13,8 @@ from worker_agent.engine import fencing
 from worker_agent.tunnel import allow_list
 from worker_agent.tunnel.allow_list import AllowList, Rule
 from worker_agent.tunnel.api_request import ApiRequest
-from worker_agent.tunnel.dialer import DialerMetrics, Surroundings
 from worker_agent.tunnel.gatekeeper import Gatekeeper
+from worker_agent.tunnel.link import LinkMetrics, Surroundings
 from worker_agent.tunnel.objects import Head, ObjectRules
 from worker_agent.tunnel.service import TunnelService
 from worker_agent.tunnel.traces import OurTraces
@@ -39,7 +39,7 @@ def attach(agent: Agent) -> TunnelService | None:
         agent.clock,
         cluster_uid="",
         heartbeat=settings.hub_tunnel.heartbeat.total_seconds(),
-        metrics=DialerMetrics(metrics.linked, metrics.traffic),
+        metrics=LinkMetrics(metrics.linked, metrics.leads, metrics.dialled, metrics.traffic),
     )
     service = TunnelService(agent.client, settings.namespace, surroundings)
     agent.add_always(service.informer.run)

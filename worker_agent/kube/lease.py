@@ -67,11 +67,19 @@ class LeaderElection:
         self._namespace = namespace
         self._clock = clock
         self._timing = timing
+        self._holder = ""
         self._seen: bytes = b""
         self._seen_at = 0.0
         self._lapses_at = 0.0
         self._renewed_at = 0.0
         self._taken = False
+
+    @property
+    def leader(self) -> str:
+        """Who leads as far as is known here: no more is asked than the election asks. Empty where nobody does."""
+        if self.is_leader:
+            return self.identity
+        return self._holder if self._clock.monotonic() < self._lapses_at else ""
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
         """Returns when ``work`` returns (the lease is released); raises what ``work`` raises."""
@@ -152,7 +160,7 @@ class LeaderElection:
             return await self._create()
         lease: Document = msgspec.json.decode(raw)
         spec = lease.setdefault("spec", {})
-        holder = spec.get("holderIdentity") or ""
+        holder = self._holder = spec.get("holderIdentity") or ""
         self._observe(msgspec.json.encode([holder, spec.get("renewTime"), spec.get("leaseTransitions")]))
         duration = float(spec.get("leaseDurationSeconds") or self._timing.duration)
         self._lapses_at = self._seen_at + duration
@@ -199,6 +207,7 @@ class LeaderElection:
     async def _release(self) -> None:
         """Gives the lease back if it is ours, so that a successor need not wait for it to lapse."""
         self.is_leader = False
+        self._holder = ""
         try:
             lease: Document = msgspec.json.decode(await self._client.get(LEASES, self._name, self._namespace))
             spec = lease.get("spec") or {}

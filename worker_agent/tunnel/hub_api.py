@@ -11,10 +11,11 @@ from worker_agent.kube import proxies
 from worker_agent.tunnel import protocol, tls
 from worker_agent.tunnel.identity import Identity
 from worker_agent.tunnel.pipe import LARGEST_MESSAGE, WebSocketPipe
-from worker_agent.tunnel.protocol import Application, Issued, Problem, Purpose
+from worker_agent.tunnel.protocol import Application, Issued, Problem, Purpose, Replica
 
 TIMEOUT_SECONDS: Final = 20.0
 LARGEST_ANSWER: Final = 1 << 16
+UNKNOWN_PATH: Final = 404
 
 T = TypeVar("T")
 
@@ -59,8 +60,19 @@ class HubApi:
     async def renew(self, application: Application) -> Issued:
         return await self._issued(protocol.RENEW_PATH, application)
 
-    async def tunnel(self, purpose: Purpose, link: str, cluster_uid: str) -> WebSocketPipe:
+    async def replica(self) -> Replica:
+        """Whom this address has led to; a hub too old to say is taken for the one replica of its address."""
+        try:
+            return self._decoded(await self._exchange("GET", protocol.REPLICA_PATH, b""), Replica)
+        except HubRefused as refused:
+            if refused.status != UNKNOWN_PATH:
+                raise
+            return Replica(self._address, self._address)
+
+    async def tunnel(self, purpose: Purpose, link: str, cluster_uid: str, replica: str = "") -> WebSocketPipe:
+        """A connection to ``replica``: another one, should the address lead there by now, refuses it."""
         headers = {
+            protocol.REPLICA_HEADER: replica,
             protocol.PURPOSE_HEADER: purpose.value,
             protocol.LINK_HEADER: link,
             protocol.CLUSTER_HEADER: cluster_uid,
@@ -93,7 +105,7 @@ class HubApi:
             async with self._open().request(
                 method, self._address + path, data=body or None, timeout=timeout, **options
             ) as answer:
-                content = await answer.content.read(LARGEST_ANSWER)
+                content = await _content(answer)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise ConnectionError(f"{self._address}: {_detail(error)}") from error
         if answer.status != 200:
@@ -117,6 +129,14 @@ class HubApi:
         if self._session is None:
             raise ConnectionError(f"{self._address}: the connection is closed")
         return self._session
+
+
+async def _content(answer: aiohttp.ClientResponse) -> bytes:
+    """Whole, so that the connection may serve for more, unless it is larger than any answer of a hub."""
+    content = bytearray()
+    while len(content) < LARGEST_ANSWER and (piece := await answer.content.readany()):
+        content += piece
+    return bytes(content[:LARGEST_ANSWER])
 
 
 def of(identity: Identity, address: str) -> HubApi:

@@ -14,12 +14,17 @@ ENROL_PATH: Final = "/fedhub/v1/enrol"
 """POST of an Application, without a client certificate: the token is the proof."""
 RENEW_PATH: Final = "/fedhub/v1/renew"
 """POST of an Application, with the certificate that is to be followed by another."""
+REPLICA_PATH: Final = "/fedhub/v1/replica"
+"""GET, with the certificate: a Replica. One address may lead to several; who asks on a connection, and opens its
+WebSocket on the same one, knows where it goes."""
 TUNNEL_PATH: Final = "/fedhub/v1/tunnel"
 """WebSocket, with the certificate."""
 
 LINK_HEADER: Final = "fedhub-link"
 PURPOSE_HEADER: Final = "fedhub-purpose"
 CLUSTER_HEADER: Final = "fedhub-cluster-uid"
+REPLICA_HEADER: Final = "fedhub-replica"
+"""Which replica an agent means; others refuse it. Empty or left out: any."""
 PROBLEM_HEADER: Final = "fedhub-problem"
 """On a refused WebSocket, whose body no client gets to see: why."""
 
@@ -54,6 +59,13 @@ class Issued(msgspec.Struct):
 
     certificate: str
     authority: str
+
+
+class Replica(msgspec.Struct, frozen=True):
+    """Who answers, and who leads as far as it knows; empty where nobody does."""
+
+    name: str = ""
+    leader: str = ""
 
 
 class Problem(msgspec.Struct):

@@ -13,9 +13,11 @@ from worker_agent.kube.client import Client
 from worker_agent.kube.errors import ApiError
 from worker_agent.kube.informer import Event, Informer, document
 from worker_agent.tunnel import joining
-from worker_agent.tunnel.dialer import Dialer, Surroundings
+from worker_agent.tunnel.dialer import Dialer
+from worker_agent.tunnel.held_links import HeldLinks
 from worker_agent.tunnel.hub_api import HubRefused
 from worker_agent.tunnel.identity import SECRET_NAME, Identity, IdentityError, IdentityStore
+from worker_agent.tunnel.link import Surroundings
 from worker_agent.tunnel.tls import UnusablePair
 
 log = logging.getLogger(__name__)
@@ -46,11 +48,17 @@ class TunnelService:
         self._identity: Identity | None = None
         self._changed = asyncio.Event()
         self._dialers: dict[str, tuple[Dialer, asyncio.Task[None]]] = {}
+        self._links = HeldLinks(surroundings, self._link_ended)
 
     @property
     def linked(self) -> list[str]:
-        """Addresses of the hub to which a link stands."""
-        return [address for address, (dialer, _) in self._dialers.items() if dialer.linked]
+        """Replicas of the hub to which a link stands."""
+        return self._links.replicas
+
+    @property
+    def leader(self) -> str:
+        """The replica that leads, as far as this agent was told."""
+        return self._links.leader
 
     async def run(self) -> None:
         self._surroundings = replace(self._surroundings, cluster_uid=await self._cluster_uid())
@@ -89,14 +97,20 @@ class TunnelService:
             _, task = self._dialers.pop(address)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+            await self._links.give_up(address)
         if identity is None:
+            await self._links.close()
             return
         for address in wanted:
             if address in self._dialers:
                 self._dialers[address][0].use(identity)
                 continue
-            dialer = Dialer(address, identity, self._surroundings)
+            dialer = Dialer(address, identity, self._links, self._surroundings)
             self._dialers[address] = (dialer, asyncio.create_task(dialer.run(), name=f"dialer {address}"))
+
+    def _link_ended(self, lived: float) -> None:
+        for dialer, _ in self._dialers.values():
+            dialer.link_ended(lived)
 
     async def _until_changed_or_renewed(self) -> None:
         identity = self._identity

@@ -1,7 +1,7 @@
 """The door for agents: an HTTPS server that hands out certificates and keeps the WebSockets they dial.
 
-Runs on every replica of the hub; the one that leads uses the links it holds. Nothing here reads what an agent sends
-beyond HTTP/2 frames, and nothing that an agent sends is logged.
+Runs on every replica of the hub and tells which one it is; the one that leads uses the links it holds. Nothing here
+reads what an agent sends beyond HTTP/2 frames, and nothing that an agent sends is logged.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from worker_agent.kube.errors import ApiError
 from worker_agent.tunnel import protocol, tls
 from worker_agent.tunnel.caller import Caller
 from worker_agent.tunnel.pipe import LARGEST_MESSAGE, WebSocketPipe
-from worker_agent.tunnel.protocol import AgentName, Application, Issued, Problem, Purpose
+from worker_agent.tunnel.protocol import AgentName, Application, Issued, Problem, Purpose, Replica
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +34,8 @@ SERVER_RENEWED_EVERY_SECONDS: Final = 24 * 3600.0
 LARGEST_APPLICATION: Final = 1 << 16
 ENROLLING_AT_A_TIME: Final = 4
 """Anybody may ask, and each question costs the hub's API server a read: no more than this much of its work."""
+MISDIRECTED: Final = 421
+"""HTTP's word for a request that came to a server for which it was not meant."""
 RETRY_SECONDS: Final = 2.0
 TRAFFIC_SECONDS: Final = 5.0
 
@@ -45,12 +47,13 @@ Traffic = Callable[[str, int, int], None]
 class Door:
     """``host`` None is every address of the machine; ``names`` are what agents know the hub by: names or addresses.
 
-    ``heartbeat`` in seconds."""
+    ``heartbeat`` in seconds. ``replica`` says who answers here and who leads."""
 
     host: str | None
     port: int
     names: tuple[str, ...]
     heartbeat: float = 10.0
+    replica: Callable[[], Replica] = Replica
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,7 @@ class AgentListener:
         application.router.add_get(protocol.AUTHORITY_PATH, self._give_authority)
         application.router.add_post(protocol.ENROL_PATH, _answered(self._enrol))
         application.router.add_post(protocol.RENEW_PATH, _answered(self._renew))
+        application.router.add_get(protocol.REPLICA_PATH, self._give_replica)
         application.router.add_get(protocol.TUNNEL_PATH, self._tunnel)
         return application
 
@@ -124,6 +128,14 @@ class AgentListener:
         if self._own is None:
             return web.Response(status=503)
         return web.Response(body=self._own.certificate, content_type="application/x-pem-file")
+
+    async def _give_replica(self, request: web.Request) -> web.Response:
+        """Asks nobody: agents come by often, to look for replicas to which they hold no link yet."""
+        try:
+            self._caller(request)
+        except Refused as refused:
+            return _json(refused.status, Problem(refused.message))
+        return _json(200, self._door.replica())
 
     async def _enrol(self, request: web.Request) -> Issued:
         application = await _application(request)
@@ -188,6 +200,9 @@ class AgentListener:
     async def _greeted(self, request: web.Request) -> tuple[_Caller, Greeting]:
         caller = self._caller(request)
         headers = request.headers
+        own = self._door.replica().name
+        if headers.get(protocol.REPLICA_HEADER, "") not in ("", own):
+            raise Refused(MISDIRECTED, f"this is {own}, and another replica was meant: dial again")
         try:
             purpose = Purpose(headers.get(protocol.PURPOSE_HEADER, ""))
         except ValueError:

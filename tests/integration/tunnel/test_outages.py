@@ -74,7 +74,7 @@ async def test_agent_dials_every_replica_of_the_hub():
             )
         )
         transport = api_servers.as_program(world.manager.server, roles.HUB)
-        second = Agent(settings, Surroundings(transport, CLOCK, webhooks=False))
+        second = Agent(settings, Surroundings(transport, CLOCK, webhooks=False, identity="second"))
         service = AgentService("127.0.0.1", port, (f"https://127.0.0.1:{port}",))
         replica = Hub(second, replace(federation, agents=service))
         stop = asyncio.Event()

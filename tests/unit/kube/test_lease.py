@@ -148,3 +148,19 @@ async def test_work_that_fails_raises():
 def test_timing_must_make_sense():
     with pytest.raises(ValueError, match="retryPeriod < renewDeadline < leaseDuration, not 2, 15, 15"):
         LeaseTiming(duration=15, renew_deadline=15)
+
+
+async def test_both_know_who_leads_and_that_nobody_does():
+    server = FakeServer()
+    first = Candidate(server, "one")
+    await until(lambda: first.working)
+    second = Candidate(server, "two")
+    await until(lambda: second.election.leader == "one")
+    assert first.election.leader == "one"
+    first.transport.down = True
+    await until(lambda: second.election.leader != "one")
+    await until(lambda: second.election.leader == "two")
+    assert first.election.leader == ""
+    await first.stop()
+    await second.stop()
+    assert second.election.leader == ""
