@@ -125,11 +125,11 @@ class _Wiping:
                 await _ask(self.transport, "PUT", f"{place}/finalize", body)
 
     def _is_of_a_test(self, metadata: dict[str, Any]) -> bool:
-        """Not what every cluster has; ``kube-system`` is its own altogether."""
+        """Not what every cluster has: of built-in kinds, ``kube-system`` is its own altogether."""
         if self.path.endswith("/namespaces"):
             return metadata["name"] not in NAMESPACES
         if namespace := metadata.get("namespace", ""):
-            return not namespace.startswith("kube-")
+            return self.path not in BUILT_IN or not namespace.startswith("kube-")
         return not metadata["name"].startswith(("system-", "kube-"))
 
     def _place(self, metadata: dict[str, Any]) -> str:
