@@ -268,10 +268,10 @@ class DispatchLoop:
         and where it does not fit right away: those take their turn.
         """
         waiting = any(case.outlook != Outlook.FITS for case in self._cases.values())
-        if not self._runs or waiting or needs.of_workload(workload):
+        if not self._runs or waiting:
             return ()
         turn = self._turns.of(workload)
-        if turn is None or turn.nominated or turn.key in self._cases:
+        if turn is None or turn.nominated or turn.needs or turn.key in self._cases:
             return ()
         async with self._deciding:
             asked_at = self._clock.monotonic()

@@ -1,17 +1,27 @@
 """A workload's turn in the dispatch loop: what is asked of which clusters, gathered from the manager's objects."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import msgspec
 
 from hub.controllers.federation_objects import FederationObjects
 from hub.controllers.sync_controller import SyncController
-from hub.engine import admission_check, candidates, dispatch, group_loading, remote_objects, sync_owner, sync_refusal
+from hub.engine import (
+    admission_check,
+    candidates,
+    dispatch,
+    group_loading,
+    needs,
+    remote_objects,
+    sync_owner,
+    sync_refusal,
+)
 from hub.engine.candidates import Asked
 from hub.engine.dispatch import Candidates
 from hub.engine.evaluation import Evaluation, Request
+from hub.engine.needs import Need
 from hub.engine.remote_group import Sight, SyncPolicy
 from hub.engine.sync_owner import KindTable
 from worker_agent.api import names, timestamps
@@ -19,13 +29,14 @@ from worker_agent.api.dispatch_policy import DispatchPolicySpec
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
 from worker_agent.api.multikueue import MultiKueueCluster
+from worker_agent.api.resource_type import ResourceType
 from worker_agent.kube.clock import Clock
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
     """``nominated`` are the clusters it is nominated to, ``current`` the first; ``refusals`` those of them that will
-    not take it as things stand, and why."""
+    not take it as things stand, and why. ``unreported``: the job's kind, where no agent tells whether it is run."""
 
     sight: Sight
     request: Request
@@ -37,10 +48,17 @@ class Turn:
     round_started: datetime | None = None
     refused: frozenset[str] = frozenset()
     held_since: datetime | None = None
+    unreported: ResourceType | None = None
 
     @property
     def key(self) -> Key:
         return self.sight.key
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What a worker has to be asked for before the job is sent there."""
+        found = needs.of_workload(self.sight.document)
+        return (needs.served(self.unreported), *found) if self.unreported is not None else found
 
     @property
     def current(self) -> str:
@@ -104,7 +122,10 @@ class TurnMaker:
         workers = self._sync.federation().workers
         asked = candidates.choose(order, self._known_clusters(order), workers, policy, sight.view)
         nominated = tuple(sight.view.status.nominated_cluster_names or ())
-        request = Request(key.namespace, key.name, owner.kind.framework, asked.open, self._as_copy(sight))
+        kind, unreported = owner.kind.framework, None
+        if not owner.kind.reported:
+            kind, unreported = "", owner.kind.resource
+        request = Request(key.namespace, key.name, kind, asked.open, self._as_copy(sight))
         refusals = {}
         for cluster in nominated:
             if cluster in workers:
@@ -113,7 +134,8 @@ class TurnMaker:
         dispatched = sight.condition(names.DISPATCHED)
         started = dispatched.last_transition_time if dispatched is not None and nominated else None
         said_no = {cluster: reason for cluster, reason in refusals.items() if reason}
-        return Turn(sight, request, asked, tuple(order), policy, nominated, said_no, started)
+        turn = Turn(sight, request, asked, tuple(order), policy, nominated, said_no, started)
+        return replace(turn, unreported=unreported) if unreported else turn
 
     def undecided(self) -> list[Key]:
         """The Workloads with a MultiKueue check that run in no cluster: ``make`` tells which of them wait for one."""

@@ -40,7 +40,7 @@ class Preflight:
         return list(await asyncio.gather(*(self._checked(turn) for turn in turns)))
 
     async def _checked(self, turn: Turn) -> Turn:
-        wanted = needs.of_workload(turn.sight.document)
+        wanted = turn.needs
         if not wanted:
             return turn
         namespace, clusters = turn.key.namespace, turn.asked.open
@@ -78,10 +78,16 @@ class Preflight:
 
     async def _ask(self, link: WorkerConnection, namespace: str, need: Need) -> bool:
         try:
-            # The name is all that is wanted: what a Secret holds has no business here.
-            await link.client.raw(Request("GET", need.resource.path(namespace, need.name), headers=METADATA_ONLY))
+            await link.client.raw(_question(namespace, need))
         except NotFound:
             return False
         except (ApiError, ConnectionError) as error:
             log.debug("worker %s: %s %s/%s not looked for: %s", link.name, need.kind, namespace, need.name, error)
         return True
+
+
+def _question(namespace: str, need: Need) -> Request:
+    if need.kind == needs.KIND:
+        return Request("GET", need.resource.path(namespace), (("limit", "1"),), METADATA_ONLY)
+    # The name is all that is wanted: what a Secret holds has no business here.
+    return Request("GET", need.resource.path(namespace, need.name), headers=METADATA_ONLY)

@@ -26,7 +26,10 @@ class Outlook(IntEnum):
 
 
 class Request(msgspec.Struct, frozen=True, array_like=True):
-    """One workload and the clusters it may go to. ``workload`` is the manager's object as JSON."""
+    """One workload and the clusters it may go to. ``workload`` is the manager's object as JSON.
+
+    ``framework``: what an agent must run there; empty for kinds that agents do not tell of.
+    """
 
     namespace: str
     name: str

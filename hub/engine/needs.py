@@ -15,9 +15,12 @@ SERVICE_ACCOUNTS: Final = ResourceType("", "v1", "ServiceAccount", "serviceaccou
 MISSING_OBJECTS: Final = "MissingObjects"
 
 
+KIND: Final = "kind"
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Need:
-    """An object without which the pods would hang; what they call optional is none."""
+    """An object without which the pods would hang; what they call optional is none. Or a whole ``KIND``."""
 
     kind: str
     name: str
@@ -30,6 +33,11 @@ def of_workload(workload: Document) -> tuple[Need, ...]:
     for pod_set in value_at(workload, "spec.podSets", []):
         found.update(_of_pod(value_at(pod_set, "template.spec", {})))
     return tuple(sorted((Need(resource.kind, name, resource) for resource, name in found if name), key=_rank))
+
+
+def served(resource: ResourceType) -> Need:
+    """The kind itself."""
+    return Need(KIND, f"{resource.plural}.{resource.group}", resource)
 
 
 def message(namespace: str, missing: Iterable[Need]) -> str:

@@ -25,7 +25,7 @@ def screen(view: WorkerView | None, cluster: str, request: Request, workload: Wo
     if not view.version.supported:
         return _unknown(cluster, view.version.skew.value, view.version.message)
     integrations = view.capacity.status.integrations if view.capacity is not None else None
-    if integrations and request.framework not in integrations:
+    if integrations and request.framework and request.framework not in integrations:
         return impossible(cluster, "KindNotServed", f"does not run {request.framework}")
     return _queues(view, cluster, Key(request.namespace, workload.spec.queue_name))
 

@@ -1,8 +1,12 @@
 """Where a local federation keeps its things: one folder, so that stopping and deleting it leaves nothing behind."""
 
+import fcntl
+import os
 import secrets
 import socket
+import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -54,19 +58,35 @@ def free_ports(count: int) -> list[int]:
     """Loopback ports that nobody listens on now.
 
     Below the range that operating systems give to outgoing connections, so that none of those takes one before its
-    program listens; drawn at random, so that two federations started together do not meet. None is given twice by one
-    process: the program that got it may not listen yet.
+    program listens; drawn at random, so that two federations started together rarely meet. None is given twice by one
+    process, nor to another of the same user for as long as this one lives: the program that got it may not listen yet.
     """
     found: list[int] = []
     while len(found) < count:
         port = _FIRST_PORT + secrets.randbelow(_LAST_PORT - _FIRST_PORT + 1)
-        if port not in _given and _is_free(port):
+        if port not in _given and _is_reserved(port) and _is_free(port):
             _given.add(port)
             found.append(port)
     return found
 
 
 _given: set[int] = set()
+
+
+def _is_reserved(port: int) -> bool:
+    """Whether the port is ours now: no other process has drawn it and lives."""
+    try:
+        fcntl.lockf(_reservations(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+    except OSError:
+        return False
+    return True
+
+
+@cache
+def _reservations() -> int:
+    """A file of which a byte is locked for each port. It stays open: closing it would give every lock back."""
+    path = Path(tempfile.gettempdir()) / f"fedhub-ports-{os.getuid()}"
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
 def _is_free(port: int) -> bool:

@@ -163,6 +163,8 @@ class History:
             await world.clients[MANAGER].create(JOBS, self._submitted[step.subject], NAMESPACE)
         elif step.act in (Act.CUT, Act.STALL, Act.HEAL):
             getattr(world.lines[step.subject], step.act.value)()
+        elif step.act is Act.SLOW:
+            world.lines[step.subject].slow(*step.value)
         elif step.act is Act.KILL:
             await world.kill(step.subject)
         elif step.act is Act.START:

@@ -9,12 +9,14 @@ from worker_agent.kube.transport import Request, Response, Transport
 
 
 class Line:
-    """A Transport. ``cut`` breaks what is under way and refuses the rest, ``stall`` lets everything hang, ``heal`` ends
-    both: what hung goes on."""
+    """A Transport. ``cut`` breaks what is under way and refuses the rest, ``stall`` lets everything hang, ``slow`` lets
+    all of it take long; ``heal`` ends all three: what hung goes on."""
 
     def __init__(self, transport: Transport, clock: Clock, plan: FaultPlan) -> None:
         self.faults = FaultyTransport(transport, clock, plan)
         self._cut = False
+        self._late_seconds = 0.0
+        self._late_watches = ""
         self._flowing = asyncio.Event()
         self._flowing.set()
         self._streams: dict[asyncio.Queue[bytes | BaseException | None], None] = {}
@@ -32,6 +34,11 @@ class Line:
     def stall(self) -> None:
         self._flowing.clear()
 
+    def slow(self, seconds: float, watches_of: str = "") -> None:
+        """Every request takes so long each way, and every piece of a watch; or the watches of one resource alone do,
+        as where one of many streams has lost a packet."""
+        self._late_seconds, self._late_watches = seconds, watches_of
+
     def end_watches(self) -> None:
         """Every stream ends without an error, as behind a proxy that closes what is silent."""
         for stream in self._streams:
@@ -39,6 +46,7 @@ class Line:
 
     def heal(self) -> None:
         self._cut = False
+        self._late_seconds = 0.0
         self._flowing.set()
 
     async def request(self, request: Request) -> Response:
@@ -51,20 +59,22 @@ class Line:
             await response.close()
             raise
         if ("watch", "true") in request.query:
-            return Response(response.status, response.headers, self._watch(response))
+            return Response(response.status, response.headers, self._watch(request.path, response))
         return response
 
     async def close(self) -> None:
         """The server is not this line's to close."""
 
     async def _pass(self) -> None:
+        if self._late_seconds and not self._late_watches:
+            await asyncio.sleep(self._late_seconds)
         await self._flowing.wait()
         if self._cut:
             raise ConnectionError("injected: the network is cut")
 
-    async def _watch(self, response: Response) -> AsyncIterator[bytes]:
+    async def _watch(self, path: str, response: Response) -> AsyncIterator[bytes]:
         pieces: asyncio.Queue[bytes | BaseException | None] = asyncio.Queue()
-        pump = asyncio.create_task(self._pump(response, pieces))
+        pump = asyncio.create_task(self._pump(path, response, pieces))
         self._streams[pieces] = None
         self._pumps.add(pump)
         try:
@@ -77,9 +87,11 @@ class Line:
             self._pumps.discard(pump)
             pump.cancel()
 
-    async def _pump(self, response: Response, pieces: asyncio.Queue[bytes | BaseException | None]) -> None:
+    async def _pump(self, path: str, response: Response, pieces: asyncio.Queue[bytes | BaseException | None]) -> None:
         try:
             async for piece in response.stream:
+                if self._late_seconds and path.endswith(self._late_watches):
+                    await asyncio.sleep(self._late_seconds)
                 await self._flowing.wait()
                 pieces.put_nowait(piece)
             pieces.put_nowait(None)

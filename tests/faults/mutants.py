@@ -21,7 +21,7 @@ from typing import Any, Final
 from unittest import mock
 
 from hub.controllers.orphan_collector import OrphanCollector
-from hub.engine import earlier_runs, fencing, sync, sync_job, sync_winner
+from hub.engine import earlier_runs, fencing, group_loading, sync, sync_job, sync_winner
 from tests.faults import forked
 from tests.faults.sizes import Size
 from worker_agent.kube.workqueue import WorkQueue
@@ -38,6 +38,10 @@ def _never(*_: Any, **__: Any) -> bool:
 
 def _nothing(*_: Any, **__: Any) -> list[Any]:
     return []
+
+
+def _without_clusters(*_: Any, **__: Any) -> dict[str, Any]:
+    return {}
 
 
 async def _idle(*_: Any, **__: Any) -> None:
@@ -72,7 +76,10 @@ MUTANTS: Final = {
     "no-fence": Mutant(
         "nobody asks whether a worker out of contact may still run the job", ((fencing, "may_still_run", _never),)
     ),
-    "left-out": Mutant("a cluster that left the configuration keeps the job", ((sync._Pass, "_outside", _never),)),
+    # Without ``_Pass._outside`` alone a job still runs once: the fence holds the quota for as long as it may run there.
+    "left-out": Mutant(
+        "nobody looks at a cluster that left the configuration", ((group_loading, "_outside", _without_clusters),)
+    ),
     "ghost-pods": Mutant(
         "pods of a lost job are told of for ever and hold the quota", ((sync_winner, "forget_pods", _nothing),)
     ),

@@ -22,6 +22,8 @@ class Act(StrEnum):
     ACTIVATE = "activate"
     CUT = "cut"
     STALL = "stall"
+    SLOW = "slow"
+    """Requests and watches of a line take long until it heals; the value is what ``Line.slow`` takes."""
     HEAL = "heal"
     KILL = "kill"
     START = "start"
@@ -36,7 +38,9 @@ class Act(StrEnum):
     """Somebody else takes the hub's leadership and dies."""
 
 
-FAULTS = frozenset({Act.CUT, Act.STALL, Act.KILL, Act.SPOIL_COPY, Act.SPOIL_JOB, Act.ABANDON, Act.LEAVE, Act.STEAL})
+FAULTS = frozenset(
+    {Act.CUT, Act.STALL, Act.SLOW, Act.KILL, Act.SPOIL_COPY, Act.SPOIL_JOB, Act.ABANDON, Act.LEAVE, Act.STEAL}
+)
 RESTARTS = frozenset({Act.KILL, Act.STEAL})
 
 

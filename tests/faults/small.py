@@ -33,6 +33,8 @@ LONGEST_OUTAGE: Final = 25.0
 
 UNTOLD_SECONDS: Final = START_SECONDS + 0.15
 """From a job's submission until the manager knows that its pods run: only the fence tells of them until then."""
+OUTLIVING_SECONDS: Final = 4.0
+"""The same for one that must have ended before its worker's agent stops it, which has lost contact."""
 LASTING_SECONDS: Final = 8.0
 """How long a job works that must still do so when it might be started elsewhere."""
 
@@ -172,6 +174,39 @@ def _ended_unseen(moment: Moment) -> list[Step]:
     ]
 
 
+def _slowed(moment: Moment) -> list[Step]:
+    """Much happens while requests are under way."""
+    line, seconds = moment.dice.choice(LINES), moment.dice.choice((0.03, 0.3, 1.0))
+    return [Step(moment.at, Act.SLOW, line, (seconds,)), Step(moment.later((1.5, 4.0)), Act.HEAL, line)]
+
+
+def _told_late(moment: Moment) -> list[Step]:
+    """A worker's copy tells of the job's end, or of its start, before the job itself does: they come by two streams."""
+    worker, seconds = moment.dice.choice(WORKERS), moment.dice.choice((0.3, 1.5))
+    works = moment.submission.value["seconds"]
+    at = moment.submission.at + moment.dice.choice((0.0, START_SECONDS + works * moment.dice.random()))
+    until = at + works + moment.dice.uniform(1.0, 3.0)
+    line = f"hub>{worker}"
+    return [Step(round(at, 3), Act.SLOW, line, (seconds, "/jobs")), Step(round(until, 3), Act.HEAL, line)]
+
+
+def _outlived(moment: Moment) -> list[Step]:
+    """A job ends on a worker that is lost already, is run once more on another, and the first comes back meanwhile."""
+    worker, lost_after = moment.dice.choice(WORKERS), moment.lost_after.total_seconds()
+    if lost_after > LONGEST_OUTAGE:
+        return _out_of_contact(moment)
+    at = moment.submission.at + START_SECONDS + moment.dice.uniform(0.6, 2.0)
+    back = at + lost_after + moment.dice.uniform(1.5, 4.0)
+    return [
+        replace(moment.submission, value={**moment.submission.value, "seconds": OUTLIVING_SECONDS}),
+        Step(round(at, 3), Act.CUT, f"hub>{worker}"),
+        Step(round(back, 3), Act.HEAL, f"hub>{worker}"),
+        # What was lost for so long is tried again only after a while; a hub that starts tries at once.
+        Step(round(back + 0.01, 3), Act.KILL, "hub"),
+        Step(round(back + 0.02, 3), Act.START, "hub"),
+    ]
+
+
 def _restarted(moment: Moment) -> list[Step]:
     program = moment.dice.choice(PROGRAMS)
     return [Step(moment.at, Act.KILL, program), Step(moment.later((0.01, 0.2, 1.5, 4.0)), Act.START, program)]
@@ -190,6 +225,9 @@ TROUBLES: Final[tuple[tuple[Trouble, int], ...]] = (
     (_ambushed, 7),
     (_ambushed_start, 5),
     (_ended_unseen, 5),
+    (_slowed, 8),
+    (_told_late, 5),
+    (_outlived, 4),
     (_restarted, 16),
     (_left_out, 7),
 )

@@ -5,6 +5,7 @@ import base64
 
 import pytest
 
+from tests.faults.hand_driven import creations
 from tests.faults.manifests import NAMESPACE, submitted
 from tests.faults.model import MANAGER, completed, is_true
 from tests.faults.test_fence import ALL_AT_ONCE, federation, places, show_active, started
@@ -12,7 +13,14 @@ from tests.integration.federation.world import SYSTEM, kubeconfig
 from worker_agent.api import names
 from worker_agent.api.document import get as value_at
 from worker_agent.api.meta import Key
-from worker_agent.api.resource_type import CLUSTER_QUEUES, JOBS, MULTIKUEUE_CLUSTERS, MULTIKUEUE_CONFIGS, SECRETS
+from worker_agent.api.resource_type import (
+    CLUSTER_QUEUES,
+    JOBS,
+    MULTIKUEUE_CLUSTERS,
+    MULTIKUEUE_CONFIGS,
+    SECRETS,
+    WORKLOADS,
+)
 from worker_agent.kube.client import PatchType
 
 INCREMENTAL = "kueue.x-k8s.io/multikueue-dispatcher-incremental"
@@ -21,6 +29,12 @@ DISPATCHERS = ["fedhub.dev/capacity-aware", ALL_AT_ONCE, INCREMENTAL]
 
 async def submit(world, name, *, cpu=1, seconds=900.0):
     await world.clients[MANAGER].create(JOBS, submitted(name, cpu=cpu, seconds=seconds, priority=0), NAMESPACE)
+
+
+async def set_active(world, name, active):
+    workload = world.workload_of(name)["metadata"]["name"]
+    body = {"spec": {"active": active}}
+    await world.clients[MANAGER].patch(WORKLOADS, workload, NAMESPACE, body, patch_type=PatchType.MERGE)
 
 
 async def configure(world, *clusters):
@@ -82,11 +96,14 @@ def test_workers_that_come_after_the_hub_get_what_waits(dispatcher):
     federation(story, keep=True, dispatcher=dispatcher)
 
 
-def test_nothing_is_written_with_a_credential_that_was_replaced_by_a_bad_one():
+INSECURE = kubeconfig("w1").replace("{server:", "{insecure-skip-tls-verify: true, server:")
+
+
+@pytest.mark.parametrize("bad", [INSECURE, "clusters: [", ""], ids=["insecure", "unreadable", "empty"])
+def test_nothing_is_written_with_a_credential_that_was_replaced_by_a_bad_one(bad):
     async def story(world):
         world.lines["hub>w2"].cut()
-        insecure = kubeconfig("w1").replace("{server:", "{insecure-skip-tls-verify: true, server:")
-        await write_secret(world, "w1", insecure)
+        await write_secret(world, "w1", bad)
         await asyncio.sleep(5)
         assert not is_active(world, "w1")
         before = world.lines["hub>w1"].writes
@@ -119,6 +136,7 @@ def test_what_waits_is_sent_to_a_cluster_that_joins(dispatcher):
 
 def test_a_credential_that_changes_all_the_time_loses_and_doubles_nothing():
     async def story(world):
+        made = creations(world)
         jobs = [f"job-{number}" for number in range(8)]
         for name in jobs:
             await submit(world, name, seconds=3.0)
@@ -127,6 +145,9 @@ def test_a_credential_that_changes_all_the_time_loses_and_doubles_nothing():
                 await asyncio.sleep(0.1)
         await asyncio.sleep(120)
         assert dict(world.model.completions) == dict.fromkeys(jobs, 1)
+        assert sorted((name, count) for (_, kind, name), count in made.items() if kind == "jobs") == [
+            (name, 1) for name in jobs
+        ]
         assert all(completed(world.stored(MANAGER, "jobs", Key(NAMESPACE, name))) for name in jobs)
 
     federation(story, keep=True)
@@ -138,14 +159,30 @@ def test_an_end_in_the_moment_without_a_watch_is_seen():
         await asyncio.sleep(5)
         (place,) = places(world)
         line = world.lines[f"hub>{place}"]
+        watches = watches_of(line)
         for _ in range(400):
             line.end_watches()
             await asyncio.sleep(0.05)
         await asyncio.sleep(30)
         assert completed(world.stored(MANAGER, "jobs", Key(NAMESPACE, "train")))
         assert not value_at(world.workload_of("train"), "status.schedulingStats", {}).get("evictions")
+        assert all(("allowWatchBookmarks", "true") in query for query in watches)
+        assert len(watches) > 50
 
     federation(story, keep=True)
+
+
+def watches_of(line):
+    """The queries of the watches that are asked for from now on."""
+    asked, send = [], line.request
+
+    async def request(sent):
+        if ("watch", "true") in sent.query:
+            asked.append(sent.query)
+        return await send(sent)
+
+    line.request = request
+    return asked
 
 
 def test_a_removed_cluster_out_of_contact_is_given_up_and_cleared_when_it_comes_back():
@@ -215,6 +252,10 @@ def test_a_held_queue_and_an_inactive_workload_are_not_dispatched_by_news_of_clu
     async def story(world):
         await configure(world, "w1")
         await restarted(world, w1="cut")
+        made = creations(world)
+        await submit(world, "inactive")
+        await asyncio.sleep(2)
+        await set_active(world, "inactive", False)
         await hold(world, "Hold")
         await submit(world, "train")
         await asyncio.sleep(5)
@@ -225,6 +266,8 @@ def test_a_held_queue_and_an_inactive_workload_are_not_dispatched_by_news_of_clu
         await hold(world, "None")
         await asyncio.sleep(10)
         assert len(places(world)) == 1
+        assert places(world, "inactive") == []
+        assert sum(kind == "jobs" for _, kind, _ in made) == 1
 
     federation(story, keep=True)
 

@@ -1,13 +1,15 @@
 """Evictions on either side, and what is left or put back on workers, on virtual time."""
 
 import asyncio
+from dataclasses import dataclass
 
 import pytest
 
+from tests.faults.hand_driven import copy_of, told_of
 from tests.faults.manifests import NAMESPACE, submitted
 from tests.faults.model import MANAGER, completed, is_true, runs
 from tests.faults.script import WORKERS
-from tests.faults.test_connection_cases import submit
+from tests.faults.test_connection_cases import set_active, submit
 from tests.faults.test_fence import ALL_AT_ONCE, federation, places, started
 from worker_agent.api import names
 from worker_agent.api.document import get as value_at
@@ -21,12 +23,6 @@ OF_THE_SERVER = ("uid", "resourceVersion", "creationTimestamp", "generation", "m
 
 def condition(workload, type_):
     return next(c for c in value_at(workload, "status.conditions", []) if c["type"] == type_)
-
-
-async def set_active(world, name, active):
-    workload = world.workload_of(name)["metadata"]["name"]
-    body = {"spec": {"active": active}}
-    await world.clients[MANAGER].patch(WORKLOADS, workload, NAMESPACE, body, patch_type=PatchType.MERGE)
 
 
 async def local_job(world, worker, name, *, cpu):
@@ -56,17 +52,52 @@ def test_an_eviction_ends_what_was_said_of_dispatch():
 def test_a_job_evicted_by_its_worker_may_run_on_another(dispatcher):
     async def story(world):
         place, other = await started(world)
+        said = told_of(world, Said.by)
         pointer = world.workload_of("train")["metadata"]["name"]
         for resource, name, namespace, spec in (
             (CLUSTER_QUEUES, "cq", "", {"stopPolicy": "Hold"}),
             (WORKLOADS, pointer, NAMESPACE, {"active": False}),
         ):
             await world.clients[place].patch(resource, name, namespace, {"spec": spec}, patch_type=PatchType.MERGE)
-        await asyncio.sleep(120)
+        longest = await longest_admitted_by_nobody(world, 120)
         assert places(world) == [other]
         assert is_true(world.workload_of("train"), names.ADMITTED)
+        assert longest < 3
+        retry = next(at for at, each in enumerate(said) if each.check == "Retry")
+        evicted = next(at for at, each in enumerate(said) if each.evicted)
+        freed = next(at for at, each in enumerate(said) if not each.has_quota)
+        assert retry <= evicted < freed
+        assert said[-1] == Said("Ready", evicted=False, has_quota=True, admitted=True)
+        assert not any(each.evicted and each.admitted for each in said)
 
     federation(story, keep=True, dispatcher=dispatcher)
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the manager's Workload says of itself."""
+
+    check: str
+    evicted: bool
+    has_quota: bool
+    admitted: bool
+
+    @classmethod
+    def by(cls, workload):
+        conditions = (is_true(workload, type_) for type_ in (names.EVICTED, names.QUOTA_RESERVED, names.ADMITTED))
+        return cls(value_at(workload, "status.admissionChecks", [{}])[0].get("state"), *conditions)
+
+
+async def longest_admitted_by_nobody(world, seconds, name="train"):
+    """For how long the manager's Workload was admitted while no worker had admitted a copy."""
+    longest = now = 0.0
+    for _ in range(int(seconds / 0.5)):
+        await asyncio.sleep(0.5)
+        copies = [copy_of(world, worker, name) for worker in WORKERS]
+        here = is_true(world.workload_of(name), names.ADMITTED)
+        now = now + 0.5 if here and not any(copy and is_true(copy, names.ADMITTED) for copy in copies) else 0.0
+        longest = max(longest, now)
+    return longest
 
 
 def test_a_preempted_job_ends_before_the_other_gets_its_quota():
@@ -173,18 +204,30 @@ def test_an_outside_dispatcher_owns_its_nomination_again_after_an_eviction():
         await nominate(world, "train", "w1")
         await asyncio.sleep(10)
         assert places(world) == ["w1"]
-        assert not value_at(world.workload_of("train"), "status.nominatedClusterNames", [])
+        assert not nominators(world, "train")
         await set_active(world, "train", False)
         await asyncio.sleep(20)
+        assert not nominators(world, "train")
         await set_active(world, "train", True)
         await asyncio.sleep(10)
-        assert not value_at(world.workload_of("train"), "status.nominatedClusterNames", [])
+        assert not nominators(world, "train")
         await nominate(world, "train", "w2")
         await asyncio.sleep(20)
         assert places(world) == ["w2"]
         assert world.ours("w1") == []
 
     federation(story, keep=True, dispatcher=EXTERNAL)
+
+
+def nominators(world, name):
+    """Whose the nomination is; nobody's while there is none."""
+    workload = world.workload_of(name)
+    owners = [
+        entry["manager"]
+        for entry in workload["metadata"]["managedFields"]
+        if "f:nominatedClusterNames" in entry["fieldsV1"].get("f:status", {})
+    ]
+    return owners or value_at(workload, "status.nominatedClusterNames", [])
 
 
 async def nominate(world, name, cluster):

@@ -1,17 +1,21 @@
 """Outages that users of multi-cluster queueing have met, on virtual time."""
 
 import asyncio
+import json
+from dataclasses import replace
 
 import pytest
 
+from tests.faults import hand_driven
+from tests.faults.hand_driven import creations, told_of
 from tests.faults.manifests import NAMESPACE, submitted
-from tests.faults.model import MANAGER
+from tests.faults.model import MANAGER, is_true
 from tests.faults.test_connection_cases import configure
 from tests.faults.test_fence import ALL_AT_ONCE, federation, places, show_active, started
 from worker_agent.api import names
 from worker_agent.api.document import get as value_at
 from worker_agent.api.meta import Key
-from worker_agent.api.resource_type import JOBS, WORKLOADS
+from worker_agent.api.resource_type import CLUSTER_QUEUES, JOBS, WORKLOADS
 from worker_agent.kube.client import PatchType
 
 
@@ -108,7 +112,7 @@ def test_a_job_out_of_contact_leaves_a_cluster_that_leaves_the_configuration_onc
 
 
 @pytest.mark.parametrize("active", [0, 1])
-def test_no_nomination_begins_before_an_eviction_is_complete(active):
+def test_no_nomination_begins_before_an_eviction_out_of_contact_is_complete(active):
     async def story(world):
         place, other = await started(world)
         world.lines[f"hub>{place}"].stall()
@@ -126,6 +130,65 @@ def test_no_nomination_begins_before_an_eviction_is_complete(active):
         assert len(places(world)) == 1
 
     federation(story, keep=True, dispatcher=ALL_AT_ONCE)
+
+
+HELD_SECONDS = 10
+
+
+@pytest.mark.parametrize("held", ["pods", "word"])
+def test_no_nomination_begins_before_an_eviction_by_the_worker_is_complete(held):
+    """Its pods take so long to stop, or the manager's Job tells of them for so long."""
+
+    async def story(world):
+        place, other = await started(world)
+        pointer = world.workload_of("train")["metadata"]["name"]
+        keeping = asyncio.create_task(keep_active(world, place if held == "pods" else MANAGER, HELD_SECONDS))
+        made = creations(world)
+        clusters = told_of(world, lambda workload: value_at(workload, "status.clusterName", ""))
+        nominated = told_of(world, lambda workload: value_at(workload, "status.nominatedClusterNames", []))
+        await fill(world, place)
+        body = {"spec": {"active": False}}
+        await world.clients[place].patch(WORKLOADS, pointer, NAMESPACE, body, patch_type=PatchType.MERGE)
+        await asyncio.sleep(HELD_SECONDS - 1)
+        assert is_true(world.workload_of("train"), names.EVICTED)
+        assert (sum(made.values()), [each for each in nominated if each]) == (0, [])
+        assert set(clusters) <= {place}
+        await keeping
+        await asyncio.sleep(60)
+        assert places(world) == [other]
+        assert [each for each in clusters if each != place] == ["", other]
+
+    federation(story, keep=True, dispatcher=ALL_AT_ONCE)
+
+
+async def keep_active(world, cluster, seconds):
+    """For so long the cluster's Job tells of a pod, whatever is written to it."""
+    if cluster == MANAGER:
+        line = world.lines["hub>manager"]
+        send = line.request
+
+        async def request(sent):
+            if sent.path.endswith("/jobs/train/status") and sent.method == "PATCH":
+                body = json.loads(sent.body)
+                body["status"] = {**body["status"], "active": 1, "ready": 1}
+                sent = replace(sent, body=json.dumps(body).encode())
+            return await send(sent)
+
+        line.request = request
+    else:
+        world.players[cluster] = hand_driven.Idle()
+    await asyncio.sleep(seconds)
+    if cluster == MANAGER:
+        line.request = send
+    status = {"status": {"active": 0, "ready": 0}}
+    client = world.clients[cluster]
+    await client.patch(JOBS, "train", NAMESPACE, status, patch_type=PatchType.MERGE, subresource="status")
+
+
+async def fill(world, worker):
+    """Its queue takes nothing more in."""
+    body = {"spec": {"stopPolicy": "Hold"}}
+    await world.clients[worker].patch(CLUSTER_QUEUES, "cq", "", body, patch_type=PatchType.MERGE)
 
 
 def test_a_new_leader_does_not_wait_long_for_a_worker_that_was_out_of_reach_before():

@@ -105,6 +105,8 @@ class JobKind:
     """Its pods are queued, it is not itself suspended; webhooks look at every write."""
     reconciled: ClassVar[bool] = True
     """Has Workloads of its own."""
+    reported: ClassVar[bool] = True
+    """A worker's agent tells whether it runs the kind; for others its API server tells, by serving it or not."""
     forwards_changes: ClassVar[bool] = False
     """Some of what its user changes while it runs elsewhere is carried there: ``remote_patch`` says what."""
     held_elsewhere: ClassVar[bool] = False
@@ -340,12 +342,16 @@ class JobKind:
         return document
 
     def remote_copy(self, job: Document, workload: str, origin: str, policy: JobPolicy) -> Document:
-        """The job as a worker gets it: no owner, no finalizer, no managedBy; with origin and the Workload to adopt."""
+        """The job as a worker gets it: no owner, no finalizer, no managedBy; with origin and the Workload to adopt.
+
+        What kubectl remembers of the manager's object stays there too: it says nothing of the copy.
+        """
         metadata = job["metadata"]
         copied: Document = {"name": metadata["name"], "namespace": metadata.get("namespace", "")}
         copied["labels"] = {**(metadata.get("labels") or {}), names.MULTIKUEUE_ORIGIN_LABEL: origin}
-        if metadata.get("annotations"):
-            copied["annotations"] = dict(metadata["annotations"])
+        annotations = metadata.get("annotations") or {}
+        if carried := {name: text for name, text in annotations.items() if name != names.LAST_APPLIED_ANNOTATION}:
+            copied["annotations"] = carried
         copy: Document = {
             "apiVersion": self.resource.api_version,
             "kind": self.resource.kind,

@@ -53,6 +53,14 @@ def queued_here() -> Document:
     return made
 
 
+async def queued_workload(world: DialledFederation) -> Document | None:
+    """The Workload of the worker's own user's job."""
+    for found in await world.workers["east"].all(resource_type.WORKLOADS):
+        if any(owner["name"] == "queued-here" for owner in found["metadata"].get("ownerReferences", ())):
+            return found
+    return None
+
+
 @asynccontextmanager
 async def stolen(**agent_changes: Any) -> AsyncIterator[DialledFederation]:
     """A worker with a secret and work of its own, linked to the hub."""
@@ -245,7 +253,7 @@ async def settled(world: DialledFederation) -> dict[str, str]:
 async def test_work_of_somebody_else_cannot_be_changed_through_its_workload():
     async with stolen() as world:
         tunnel = world.hub.door.transport("east")
-        (found,) = await until(lambda: world.workers["east"].all(resource_type.WORKLOADS), "the local job is queued")
+        found = await until(lambda: queued_workload(world), "the local job is queued")
         path = f"{WORKLOADS}/{found['metadata']['name']}"
         for attempt in (
             Request("DELETE", path),
@@ -268,7 +276,7 @@ async def test_lists_and_watches_show_no_closed_namespace(collection):
             "spec": {"podSets": [{"name": "main", "count": 1, "template": hidden["spec"]["template"]}]},
         }
         await world.workers["east"].create(workload)
-        await until(lambda: world.workers["east"].all(resource_type.WORKLOADS), "the local job is queued")
+        await until(lambda: queued_workload(world), "the local job is queued")
         tunnel = world.hub.door.transport("east")
         listed = await (await tunnel.request(get(collection, ("limit", "500")))).read()
         assert b'"kube-system"' not in listed
@@ -289,7 +297,7 @@ async def test_pods_logs_and_events_of_others_are_not_shown(changes):
         env = [{"name": "PASSWORD", "value": MARK}]
         spec = {"containers": [{"name": "c", "image": "i", "env": env}]}
         # It names the Workload of the worker's own user, which is not of our origin.
-        (queued,) = await until(lambda: world.workers["east"].all(resource_type.WORKLOADS), "the local job is queued")
+        queued = await until(lambda: queued_workload(world), "the local job is queued")
         marks = {"kueue.x-k8s.io/workload": queued["metadata"]["name"]}
         metadata = {"name": "p", "namespace": "ns", "annotations": marks}
         await world.workers["east"].create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})

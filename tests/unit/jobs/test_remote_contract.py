@@ -28,7 +28,8 @@ def job(kind):
     spec = {"template": TEMPLATE, "leaderWorkerTemplate": {"workerTemplate": TEMPLATE}, **TEMPLATE["spec"]}
     found = copy.deepcopy(SAMPLES[kind.framework].job) if kind.framework in SAMPLES else {"spec": spec}
     metadata = {"name": "web", "namespace": "ns", "uid": "u", "resourceVersion": "7", "generation": 3}
-    metadata |= {"labels": {"team": "a"}, "annotations": {"note": "mine"}, "finalizers": ["f"]}
+    metadata |= {"labels": {"team": "a"}, "finalizers": ["f"]}
+    metadata["annotations"] = {"note": "mine", names.LAST_APPLIED_ANNOTATION: "{}"}
     metadata |= {"ownerReferences": [{"name": "parent", "uid": "p"}], "creationTimestamp": "2026-01-01T00:00:00Z"}
     made = {**found, "apiVersion": kind.resource.api_version, "kind": kind.resource.kind, "metadata": metadata}
     return kind.with_managed_by(made, names.MULTIKUEUE_CONTROLLER) if kind.managed_by_path else made
@@ -39,6 +40,7 @@ def test_nothing_of_the_managers_object_goes_along(kind, job):
     assert set(there["metadata"]) == {"name", "namespace", "labels", "annotations"}
     assert there["metadata"]["labels"] == {"team": "a", names.MULTIKUEUE_ORIGIN_LABEL: "hub"}
     assert there["metadata"]["annotations"]["note"] == "mine"
+    assert names.LAST_APPLIED_ANNOTATION not in there["metadata"]["annotations"]
     assert "OfTheFuture" in str(there["spec"])
     assert kind.managed_by(there) == ""
 

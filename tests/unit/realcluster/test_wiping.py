@@ -89,3 +89,11 @@ async def test_what_every_cluster_has_stays():
         "/api/v1/namespaces/ns",
         "/api/v1/namespaces/ns/finalize",
     ]
+
+
+async def test_objects_of_our_kinds_go_from_every_namespace():
+    server = Server(workloads=[found("w", "kube-system")])
+    names = {"plural": "workloads"}
+    workloads = {"spec": {"group": "kueue.x-k8s.io", "names": names, "versions": [{"name": "v1", "storage": True}]}}
+    await wiping.wipe(server, {("kueue.x-k8s.io", "workloads")}, [workloads])
+    assert server.asked == [("DELETE", "/apis/kueue.x-k8s.io/v1/namespaces/kube-system/workloads", True)]
