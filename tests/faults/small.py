@@ -225,9 +225,9 @@ TROUBLES: Final[tuple[tuple[Trouble, int], ...]] = (
     (_ambushed, 7),
     (_ambushed_start, 5),
     (_ended_unseen, 5),
-    (_slowed, 8),
-    (_told_late, 5),
-    (_outlived, 4),
+    (_slowed, 5),
+    (_told_late, 3),
+    (_outlived, 2),
     (_restarted, 16),
     (_left_out, 7),
 )
