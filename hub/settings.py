@@ -39,7 +39,8 @@ class Agents(Stanza):
     bind_address: AddressOrOff = "0"
     """Host and port where agents are served; ``0`` serves none."""
     addresses: Annotated[list[str], AfterValidator(_hub_addresses)] = []
-    """``https://host:port`` of every replica as agents reach it; the hub's certificate is made for these hosts."""
+    """``https://host:port`` as agents reach the hub: one that leads to any of its replicas, or one of each; its
+    certificate is made for these hosts."""
     certificate_validity: PositiveDuration = timedelta(days=30)
     """Of an agent's certificate; it is renewed after two thirds of that."""
     heartbeat: PositiveDuration = timedelta(seconds=10)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 @dataclass
 class Balancer:
     """Serves on ``port`` of loopback; 0 is a free one, which ``start`` puts there. Ports may come and go in ``ports``;
-    where nobody answers the next one is tried, as endpoints are that count as ready no longer."""
+    where nobody answers the next one is tried: a Service soon leaves out who is not ready."""
 
     port: int = 0
     ports: list[int] = field(default_factory=list)
@@ -17,6 +17,10 @@ class Balancer:
     """That came so far."""
     _server: asyncio.Server | None = None
     _pipes: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def endpoints(self) -> list[int]:
+        """Those of this moment."""
+        return list(self.ports)
 
     async def start(self) -> None:
         self._chance = random.Random(self.seed)
@@ -32,7 +36,8 @@ class Balancer:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
-        for port in self._chance.sample(self.ports, len(self.ports)):
+        ports = self.endpoints()
+        for port in self._chance.sample(ports, len(ports)):
             try:
                 there, back = await asyncio.open_connection("127.0.0.1", port)
             except OSError:

@@ -79,6 +79,13 @@ class Replica:
         found = re.search(r'kueue_cluster_queue_status\{.*replica_role="(\w+)"', text)
         return found[1] if found else ""
 
+    async def shows(self, sample: str) -> bool:
+        """Whether that line stands among its metrics."""
+        try:
+            return sample in (await asyncio.to_thread(self.metrics)).splitlines()
+        except OSError:
+            return False
+
     def seconds_until(self, word: str, since: datetime) -> float:
         """From ``since`` to the first line of its log with that word; infinite when there is none."""
         for line in self.log.read_text().splitlines():

@@ -1,5 +1,7 @@
 """Two hubs and two agents, of which one leads: kill -9 and SIGTERM of the leader under load.
 
+One worker is reached by its kubeconfig; the agent of the other dials the hubs, at one address that leads to either.
+
 Evidence, not trust: simulated kubelets write a line per pod that ran to its end, and a witness watches for two running
 copies of one job. ``-s`` shows the figures.
 """
@@ -10,6 +12,7 @@ import gc
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 
 import msgspec
 import pytest
@@ -41,6 +44,8 @@ FIRST_CONTACT_SECONDS = 8.0
 GRACE_SECONDS = 10.0
 """A pod has 30 by default."""
 LOAD_SECONDS = 300
+LINKED = 'fedhub_tunnel_connected{agent="berlin"} 1.0'
+IN_CONTACT = 'fedhub_worker_connected{cluster="berlin"} 1.0'
 TOO_BIG = ("fat", "finetune")
 """Jobs of the demo that fit only in the third of its workers."""
 
@@ -57,9 +62,14 @@ class Course:
 
 @pytest.fixture(scope="module")
 def federation(tmp_path_factory):
-    """The demo's manager and two of its workers."""
+    """The demo's manager and two of its workers, of which berlin is reached by what its agent dialled."""
     shipped = spec.load(spec.shipped())
-    both = [worker for worker in shipped.workers if worker.name in ("berlin", "tokyo")]
+    sources = {"berlin": "agent", "tokyo": "kubeConfig"}
+    both = [
+        worker.model_copy(update={"source": sources[worker.name]})
+        for worker in shipped.workers
+        if worker.name in sources
+    ]
     chosen = shipped.model_copy(update={"workers": both})
     with running(chosen, tmp_path_factory.mktemp("replicas"), spec.shipped()) as found:
         yield found
@@ -133,6 +143,8 @@ async def course(federation: Federation) -> Course:
     try:
         async with connect(federation.layout, "manager") as manager, witnessed(federation) as witness:
             assert await hubs.standby.role() == "follower"
+            for hub in hubs.all:
+                await until(partial(hub.shows, LINKED), f"berlin's agent holds a link to {hub.name}")
             told.seconds["visibility by a follower"] = await until(lambda: pending_told(manager), "visibility answers")
             load = [job for job in jobs(2 * JOB_COUNT, "ha") if not job["metadata"]["name"].startswith(TOO_BIG)]
             demo = Demo(manager, load[:JOB_COUNT], "ha")
@@ -141,7 +153,9 @@ async def course(federation: Federation) -> Course:
             killed = datetime.now(UTC)
             hubs.leader.kill()
             told.seconds["hub: lease"] = await until(hubs.standby.leads, "the other hub leads")
-            told.seconds["hub: next job"] = told.seconds["hub: lease"] + await starts(manager, "after-hub")
+            contact = await until(partial(hubs.standby.shows, IN_CONTACT), "the other hub is in contact with berlin")
+            told.seconds["hub: contact by the agent's link"] = told.seconds["hub: lease"] + contact
+            told.seconds["hub: next job"] = told.seconds["hub: lease"] + contact + await starts(manager, "after-hub")
             await finished(demo, JOB_COUNT // 2)
             agent_killed = datetime.now(UTC)
             agents.leader.kill()
@@ -173,6 +187,8 @@ async def stopped_in_good_order(hubs: Pair, told: Course) -> None:
     code, told.seconds["hub: stop"] = await asyncio.to_thread(hubs.standby.stop)
     assert code == 0
     told.seconds["hub: after a stop"] = await until(hubs.leader.leads, "the first hub leads again")
+    contact = await until(partial(hubs.leader.shows, IN_CONTACT), "the first hub is in contact with berlin again")
+    told.seconds["hub: contact after a stop"] = told.seconds["hub: after a stop"] + contact
 
 
 async def pending_told(manager: Client) -> bool:
@@ -192,6 +208,8 @@ def test_another_takes_over_and_every_job_runs_once(federation):
     assert told.doubled == []
     assert told.seconds["hub: lease"] < FAIL_OVER_SECONDS
     assert told.seconds["hub: next decision"] < FAIL_OVER_SECONDS + FIRST_CONTACT_SECONDS
+    assert told.seconds["hub: contact by the agent's link"] < FAIL_OVER_SECONDS
+    assert told.seconds["hub: contact after a stop"] < FAIL_OVER_SECONDS
     assert told.seconds["agent: lease"] < FAIL_OVER_SECONDS
     assert told.seconds["agent: next decision"] < FAIL_OVER_SECONDS
     assert told.seconds["hub: stop"] < GRACE_SECONDS

@@ -50,8 +50,9 @@ PORTS: Final = {
     "health": "FEDHUB_HEALTH__HEALTH_PROBE_BIND_ADDRESS=:{port}",
     "job-views": "FEDHUB_FEDERATION__JOB_VIEWS__BIND_ADDRESS=:{port}",
 }
-"""By name of the containerPort: how the program is told another one. Where agents dial in stays as it was set: its
-address is known outside."""
+"""By name of the containerPort: how the program is told another one."""
+WHERE_ASKED_FOR: Final = {"agents": "FEDHUB_FEDERATION__AGENTS__BIND_ADDRESS=:{port}"}
+"""The same of a port that is served only if that is set."""
 LOG_LEVEL: Final = "--zap-log-level="
 PROBE_SECONDS: Final = 1.0
 """Between two questions of a probe that asks less often; tests wait for it."""
@@ -193,12 +194,13 @@ class PodProcesses:
         program = [_wordy(word) for word in [*(container.get("command") or []), *(container.get("args") or [])]]
         found = shutil.which(program[0], path=f"{Path(sys.prefix) / 'bin'}{os.pathsep}{os.environ['PATH']}")
         argv = pod_root.command(running.files.root(), mounts, [found or program[0], *program[1:]])
+        asked = await running.files.environment(container)
         environment = {
             "PATH": os.environ["PATH"],
             "PYTHONPATH": str(CHECKOUT),
             "PYTHONDONTWRITEBYTECODE": "1",
-            **await running.files.environment(container),
-            **_told(running.ports),
+            **asked,
+            **_told(running.ports, asked),
         }
         with running.log.open("ab") as log:
             running.process = await asyncio.create_subprocess_exec(
@@ -352,9 +354,15 @@ def _patience(running: Running, name: str) -> float:
     return float(seconds) / PROBE_SECONDS
 
 
-def _told(ports: Mapping[str, int]) -> dict[str, str]:
-    pairs = [PORTS[name].format(port=port).split("=", 1) for name, port in ports.items() if name in PORTS]
-    return {variable: value for variable, value in pairs}
+def _told(ports: Mapping[str, int], asked: Mapping[str, str]) -> dict[str, str]:
+    """Variables that name the ports of a pod, which was to have the variables ``asked``."""
+    known = {name: text.split("=", 1) for name, text in (PORTS | WHERE_ASKED_FOR).items()}
+    told = {name: known[name] for name in ports if name in known}
+    return {
+        variable: value.format(port=ports[name])
+        for name, (variable, value) in told.items()
+        if name in PORTS or variable in asked
+    }
 
 
 def _tie_to_parent() -> None:

@@ -66,6 +66,7 @@ CHANGED: dict[str, Any] = {
     "webhookService.ports": [{"name": "https", "port": 443, "targetPort": 9443}],
     "mutatingWebhook.reinvocationPolicy": "IfNeeded",
     "agentsService.type": "LoadBalancer",
+    "agentsService.addresses": ["https://hub.example:8444"],
     "agentsService.annotations": {"load-balancer": "internal"},
 }
 """Each value by its path, with another one than the chart's."""

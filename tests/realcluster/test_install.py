@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from hub.local import layout
 from hub.local.apiserver import kubeconfig_files
 from hub.local.simulation.shape import ClusterShape
 from tests import secret_search
+from tests.balancer import Balancer
 from tests.local_federation import KUBECTL
 from tests.realcluster import install_page, kueue
 from tests.realcluster.install_page import Reader
 from tests.realcluster.members import Member, Members
-from tests.realcluster.pod_processes import own_address
+from tests.realcluster.pod_processes import PodProcesses, own_address
 
 NODES = [{"name": "general", "count": 2, "capacity": {"cpu": "8", "memory": "32Gi", "pods": "110"}}]
 NAMES = ("manager", "oregon", "berlin")
@@ -38,12 +38,12 @@ pytestmark = [
 class Walk:
     """A reader on the way down the page; each part is typed once, when the first test wants to have read it."""
 
-    def __init__(self, folder: Path, members: list[Member]) -> None:
+    def __init__(self, folder: Path, members: list[Member], door: int) -> None:
+        """``door`` is the port at which agents reach the Service of the hub."""
         self.members = {member.name: member for member in members}
         self.kubeconfig = folder / "kubeconfig"
         kubeconfig_files.write(self.kubeconfig, kubeconfig_files.merged([each.plane.kubeconfig for each in members]))
-        [port] = layout.free_ports(1)
-        self.reader = Reader(folder, {"KUBECONFIG": str(self.kubeconfig), "HUB": f"https://127.0.0.1:{port}"})
+        self.reader = Reader(folder, {"KUBECONFIG": str(self.kubeconfig), "HUB": f"https://127.0.0.1:{door}"})
         self.reader.prepare()
         self.folder = folder
         self.secrets: set[str] = set()
@@ -110,12 +110,28 @@ class Walk:
         return {pod["metadata"]["uid"]: pod["status"]["phase"] for pod in pods}
 
 
+class LoadBalancer(Balancer):
+    """Leads to those of the cluster's pods at which agents are served, as the Service would from outside."""
+
+    def __init__(self, pods: PodProcesses) -> None:
+        super().__init__()
+        self._pods = pods
+
+    def endpoints(self) -> list[int]:
+        return [each.ports["agents"] for each in self._pods.running.values() if each.ready]
+
+
 @pytest.fixture(scope="module")
 def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
     folder = tmp_path_factory.mktemp("install")
     with Members(folder / "clusters") as members:
         started = members.start({name: ClusterShape.from_documents(NODES) for name in NAMES})
-        yield Walk(folder / "reader", started)
+        door = LoadBalancer(started[0].pods)
+        members.do(door.start())
+        try:
+            yield Walk(folder / "reader", started, door.port)
+        finally:
+            members.do(door.stop())
 
 
 INSTALLED = ("With kubectl", "Connect a worker")
@@ -130,7 +146,7 @@ def test_both_workers_are_connected(walk: Walk):
 
 def test_every_replica_is_ready(walk: Walk):
     walk.through(*INSTALLED)
-    for cluster, replicas in (("manager", 1), ("oregon", 2), ("berlin", 2)):
+    for cluster, replicas in (("manager", 2), ("oregon", 2), ("berlin", 2)):
         [deployment] = walk.documents(cluster, "deployments", "-n", "fedhub-system")
         assert deployment["status"]["readyReplicas"] == replicas
 
