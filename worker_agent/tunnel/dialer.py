@@ -57,7 +57,7 @@ class Dialer:
     async def _connected(self, identity: Identity) -> Dialled:
         """Goes where the address leads, and adds the connection that is missing there."""
         async with AsyncExitStack() as stack:
-            hub = await stack.enter_async_context(hub_api.of(identity, self.address))
+            hub = await stack.enter_async_context(hub_api.of(identity, self.address, self._surroundings.clock.random))
             met = await hub.replica()
             link = self._links.to(met, self.address, identity)
             if link is None:

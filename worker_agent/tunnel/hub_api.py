@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 import aiohttp
@@ -9,6 +10,7 @@ import msgspec
 
 from worker_agent.kube import proxies
 from worker_agent.tunnel import protocol, tls
+from worker_agent.tunnel.hub_addresses import InAnyOrder
 from worker_agent.tunnel.identity import Identity
 from worker_agent.tunnel.pipe import LARGEST_MESSAGE, WebSocketPipe
 from worker_agent.tunnel.protocol import Application, Issued, Problem, Purpose, Replica
@@ -29,17 +31,22 @@ class HubRefused(Exception):
 
 
 class HubApi:
-    """One address of the hub. Raises ConnectionError where it cannot be reached, HubRefused where it says no."""
+    """One address of the hub. Raises ConnectionError where it cannot be reached, HubRefused where it says no.
 
-    def __init__(self, address: str, context: ssl.SSLContext) -> None:
+    With ``chance`` (between 0 and 1, another each time) it leads to any of the addresses that its name stands for."""
+
+    def __init__(self, address: str, context: ssl.SSLContext, chance: Callable[[], float] | None = None) -> None:
         self._address = address
         self._context = context
+        self._chance = chance
         self._proxy = proxies.from_environment(address)
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> "HubApi":
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=TIMEOUT_SECONDS)
-        self._session = aiohttp.ClientSession(timeout=timeout, trust_env=False)
+        resolver = InAnyOrder(self._chance) if self._chance is not None else None
+        connector = aiohttp.TCPConnector(resolver=resolver)
+        self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, trust_env=False)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -139,9 +146,9 @@ async def _content(answer: aiohttp.ClientResponse) -> bytes:
     return bytes(content[:LARGEST_ANSWER])
 
 
-def of(identity: Identity, address: str) -> HubApi:
+def of(identity: Identity, address: str, chance: Callable[[], float] | None = None) -> HubApi:
     """As the agent that ``identity`` is. Raises UnusablePair."""
-    return HubApi(address, tls.client(identity.authority, identity.pair))
+    return HubApi(address, tls.client(identity.authority, identity.pair), chance)
 
 
 def _detail(error: BaseException) -> str:

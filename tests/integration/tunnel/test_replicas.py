@@ -3,6 +3,8 @@
 import time
 from dataclasses import replace
 
+import pytest
+
 from hub.app import enrolling
 from tests.balancer import Balancer
 from tests.integration.federation.world import finish_job, is_complete, job, runs_on, until
@@ -58,6 +60,7 @@ async def test_another_replica_takes_over_and_every_job_runs_once():
         assert len(await world.manager.all(WORKLOADS)) == 2
 
 
+@pytest.mark.embedded  # of the API servers it asks nothing that the others do not
 async def test_agent_that_holds_no_link_yet_finds_the_leader():
     async with replicated("a", "b", east=4) as world:
         await world.stop("east")
@@ -67,7 +70,8 @@ async def test_agent_that_holds_no_link_yet_finds_the_leader():
         assert world.leader() == "b"
 
 
-async def test_a_new_certificate_replaces_every_link_and_no_request_fails():
+@pytest.mark.embedded  # of the API servers it asks nothing that the others do not
+async def test_a_new_certificate_replaces_every_link_and_the_allow_list_holds_on_each():
     async with replicated("a", "b", east=4) as world:
         await until(lambda: world.linked("east") == {"a", "b"}, "the agent holds a link to every replica")
         before = {name: hub.door.links.current("east") for name, hub in world.hubs.items()}
@@ -82,15 +86,11 @@ async def test_a_new_certificate_replaces_every_link_and_no_request_fails():
 
         await until(replaced, "both links are new")
         assert [await status(world, name, "/api/v1/namespaces/ns") for name in "ab"] == [200, 200]
+        assert [await status(world, name, "/api/v1/namespaces/ns/secrets") for name in "ab"] == [403, 403]
         assert [failed(world, name) for name in "ab"] == [0, 0]
 
 
-async def test_the_allow_list_holds_on_every_link():
-    async with replicated("a", "b", east=4) as world:
-        await until(lambda: world.linked("east") == {"a", "b"}, "the agent holds a link to every replica")
-        assert [await status(world, name, "/api/v1/namespaces/ns/secrets") for name in "ab"] == [403, 403]
-
-
+@pytest.mark.embedded  # of the API servers it asks nothing that the others do not
 async def test_a_withdrawn_agent_loses_every_link():
     async with replicated("a", "b", east=4) as world:
         await until(lambda: world.linked("east") == {"a", "b"}, "the agent holds a link to every replica")
@@ -98,6 +98,7 @@ async def test_a_withdrawn_agent_loses_every_link():
         await until(lambda: not world.linked("east"), "no replica holds a link")
 
 
+@pytest.mark.embedded  # of the API servers it asks nothing that the others do not
 async def test_two_addresses_of_the_same_replicas_make_no_more_links():
     async with replicated("a", "b", east=4) as world:
         await until(lambda: world.linked("east") == {"a", "b"}, "the agent holds a link to every replica")
