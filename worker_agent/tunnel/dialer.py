@@ -59,6 +59,9 @@ class Dialer:
         async with AsyncExitStack() as stack:
             hub = await stack.enter_async_context(hub_api.of(identity, self.address, self._surroundings.clock.random))
             met = await hub.replica()
+            log.debug(
+                "%s leads to replica %s, which says that %s leads", self.address, met.name, met.leader or "nobody"
+            )
             link = self._links.to(met, self.address, identity)
             if link is None:
                 return Dialled.KNOWN
