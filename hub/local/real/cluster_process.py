@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from hub.local.apiserver import kubeconfig_files
-from hub.local.cluster_process import Configuration
+from hub.local.cluster_configuration import Configuration
 from hub.local.objects import SYSTEM_NAMESPACE
 from hub.local.real import accounts, binaries, control_plane, seed
 from hub.local.real.control_plane import ControlPlaneConfig

@@ -33,6 +33,20 @@ def workload(**spec):
 WORKLOAD = GVK("kueue.x-k8s.io", "v1beta2", "Workload")
 
 
+def test_what_another_server_compiled_serves_this_one():
+    (first,) = (crd for crd in crds.documents() if crd["spec"]["names"]["kind"] == "Workload")
+    second = {**first, "metadata": {**first["metadata"], "uid": "another"}}
+    one, other = registry_of([first]), registry_of([second])
+    assert one.schema(WORKLOAD) is other.schema(WORKLOAD)
+    stricter = yaml.safe_load(yaml.safe_dump(first))
+    for version in stricter["spec"]["versions"]:
+        version["schema"]["openAPIV3Schema"]["required"] = ["spec"]
+    third = registry_of([stricter])
+    lacking = {name: value for name, value in workload().items() if name != "spec"}
+    assert one.validate(WORKLOAD, lacking, None, "") == []
+    assert "spec" in [error.field for error in third.validate(WORKLOAD, lacking, None, "")]
+
+
 def test_our_crds_are_taken_up():
     registry = registry_of(crds.documents())
     document = registry.default(WORKLOAD, registry.prune(WORKLOAD, workload())[0])

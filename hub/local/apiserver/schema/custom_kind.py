@@ -1,8 +1,11 @@
 """One version of a CRD, compiled: its nodes, validators, rules and columns."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Final
+
+import msgspec
 
 from hub.local.apiserver.schema import cel_rules, custom_columns, field_errors, list_types, object_meta
 from hub.local.apiserver.schema.custom_columns import Columns
@@ -24,6 +27,10 @@ NOT_CHECKED: Final = (
     "some validation rules were not checked because the object was invalid; "
     "correct the existing errors to complete validation"
 )
+
+REMEMBERED: Final = 128
+"""Compiled versions that are kept, whoever had them compiled: a definition is compiled once to see whether it can be,
+once when it is served, and again by every server of this process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +54,8 @@ class CustomKind:
 
         Raises ValueError for a pattern, rule or column path that cannot be read.
         """
-        schema = (version.get("schema") or {}).get("openAPIV3Schema") or {"x-kubernetes-preserve-unknown-fields": True}
-        node = compile_structural(schema, metadata)
-        cel_rules.attach(node, trusted=trusted)
-        status = schema.get("properties", {}).get("status")
-        return cls(
-            crd=crd,
-            version=version,
-            node=node,
-            validator=Validator(schema),
-            status_validator=Validator(status) if status is not None else None,
-            columns=custom_columns.of_version(version),
-            namespaced=crd["spec"]["scope"] == "Namespaced",
-            has_status="status" in (version.get("subresources") or {}),
-        )
+        compiled = _compiled(msgspec.json.encode([crd["spec"]["scope"], version]), metadata, trusted)
+        return replace(compiled, crd=crd, version=version)
 
     def validate(self, new: Document, old: Document | None, subresource: str) -> list[FieldError]:
         """Metadata, schema, list uniqueness, then CEL rules, which are left out after an error they might trip over."""
@@ -86,6 +81,26 @@ class CustomKind:
             return []
         before = old.get("status", MISSING) if old is not None else MISSING
         return self.status_validator.errors(new["status"], before, "status")
+
+
+@lru_cache(REMEMBERED)
+def _compiled(scope_and_version: bytes, metadata: Node, trusted: bool) -> CustomKind:
+    """What depends on nothing else of the definition. Raises ValueError."""
+    scope, version = msgspec.json.decode(scope_and_version)
+    schema = (version.get("schema") or {}).get("openAPIV3Schema") or {"x-kubernetes-preserve-unknown-fields": True}
+    node = compile_structural(schema, metadata)
+    cel_rules.attach(node, trusted=trusted)
+    status = schema.get("properties", {}).get("status")
+    return CustomKind(
+        crd={},
+        version=version,
+        node=node,
+        validator=Validator(schema),
+        status_validator=Validator(status) if status is not None else None,
+        columns=custom_columns.of_version(version),
+        namespaced=scope == "Namespaced",
+        has_status="status" in (version.get("subresources") or {}),
+    )
 
 
 def scale_path_errors(version: Mapping[str, Any], document: Document, name: str) -> Iterator[FieldError]:

@@ -7,6 +7,7 @@ file is read once.
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, Final
 
 from hub.local.apiserver.schema import (
@@ -50,7 +51,7 @@ class SchemaRegistry:
 
     def __init__(self) -> None:
         data = openapi_data.load()
-        self._builtin = BuiltinNodes(data.schemas)
+        self._builtin = _builtin_nodes()
         self._names = _names_by_kind(data.schemas)
         self._with_status = _kinds(data.discovery, lambda resource: resource["name"].endswith("/status"))
         self._namespaced = _kinds(data.discovery, lambda resource: bool(resource["namespaced"]))
@@ -216,6 +217,12 @@ class SchemaRegistry:
         custom = self._custom.get(gvk)
         columns = custom.columns if custom is not None else builtin_columns.of_kind(gvk.kind)
         return tables.table(columns, documents, now)
+
+
+@cache
+def _builtin_nodes() -> BuiltinNodes:
+    """The same for every registry of this process: nothing changes them, and their walks keep what they worked out."""
+    return BuiltinNodes(openapi_data.load().schemas)
 
 
 def _names_by_kind(schemas: dict[str, dict[str, Any]]) -> dict[GVK, str]:
