@@ -24,6 +24,7 @@ from hub.controllers.orphan_collector import OrphanCollector
 from hub.engine import earlier_runs, fencing, group_loading, sync, sync_job, sync_winner
 from tests.faults import forked
 from tests.faults.sizes import Size
+from worker_agent.jobs import batch_job
 from worker_agent.kube.workqueue import WorkQueue
 
 MOST: Final = 1500
@@ -38,6 +39,10 @@ def _never(*_: Any, **__: Any) -> bool:
 
 def _nothing(*_: Any, **__: Any) -> list[Any]:
     return []
+
+
+def _remote_alone(local: Any, remote: Any) -> Any:
+    return remote
 
 
 def _without_clusters(*_: Any, **__: Any) -> dict[str, Any]:
@@ -70,8 +75,11 @@ MUTANTS: Final = {
         "a job is removed before its own word of its end was read",
         ((sync, "unseen_end", lambda group: ""), (sync_job, "lags", _never)),
     ),
+    # Each by itself breaks no promise: a Job here that keeps its first start takes the end of either run, and without
+    # ``is_left_over`` the run of today is only interrupted once (``test_failover_cases`` says that it is not).
     "earlier-run": Mutant(
-        "the copy of an earlier run counts beside the run of today", ((earlier_runs, "is_left_over", _never),)
+        "the copy of an earlier run counts beside the run of today, and brings a start of its own",
+        ((earlier_runs, "is_left_over", _never), (batch_job, "_with_first_start", _remote_alone)),
     ),
     "no-fence": Mutant(
         "nobody asks whether a worker out of contact may still run the job", ((fencing, "may_still_run", _never),)

@@ -192,11 +192,12 @@ def _told_late(moment: Moment) -> list[Step]:
 
 def _outlived(moment: Moment) -> list[Step]:
     """A job ends on a worker that is lost already, is run once more on another, and the first comes back meanwhile."""
-    worker, lost_after = moment.dice.choice(WORKERS), moment.lost_after.total_seconds()
-    if lost_after > LONGEST_OUTAGE:
+    if moment.lost_after > timedelta(seconds=LONGEST_OUTAGE):
         return _out_of_contact(moment)
+    # Where both have room it goes to the first.
+    worker, lost_after = moment.dice.choice((WORKERS[0], *WORKERS)), moment.lost_after.total_seconds()
     at = moment.submission.at + START_SECONDS + moment.dice.uniform(0.6, 2.0)
-    back = at + lost_after + moment.dice.uniform(1.5, 4.0)
+    back = at + lost_after + moment.dice.uniform(1.2, 2.8)
     return [
         replace(moment.submission, value={**moment.submission.value, "seconds": OUTLIVING_SECONDS}),
         Step(round(at, 3), Act.CUT, f"hub>{worker}"),
@@ -221,13 +222,13 @@ TROUBLES: Final[tuple[tuple[Trouble, int], ...]] = (
     (_deleted, 12),
     (_paused, 18),
     (_spoiled, 20),
-    (_out_of_contact, 20),
+    (_out_of_contact, 12),
     (_ambushed, 7),
     (_ambushed_start, 5),
     (_ended_unseen, 5),
     (_slowed, 5),
     (_told_late, 3),
-    (_outlived, 2),
+    (_outlived, 10),
     (_restarted, 16),
     (_left_out, 7),
 )
