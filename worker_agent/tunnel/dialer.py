@@ -10,6 +10,7 @@ from worker_agent.tunnel.hub_api import HubRefused
 from worker_agent.tunnel.identity import Identity
 from worker_agent.tunnel.link import Surroundings
 from worker_agent.tunnel.pace import Dialled, Pace
+from worker_agent.tunnel.protocol import Replica
 from worker_agent.tunnel.tls import UnusablePair
 
 log = logging.getLogger(__name__)
@@ -51,7 +52,7 @@ class Dialer:
         try:
             return await self._connected(self._identity)
         except (ConnectionError, HubRefused, UnusablePair) as error:
-            log.warning("no link to the hub at %s: %s", self.address, error)
+            log.warning("dialling the hub at %s: %s", self.address, error)
             return Dialled.FAILED
 
     async def _connected(self, identity: Identity) -> Dialled:
@@ -62,7 +63,8 @@ class Dialer:
             log.debug(
                 "%s leads to replica %s, which says that %s leads", self.address, met.name, met.leader or "nobody"
             )
-            link = self._links.to(met, self.address, identity)
+            # A hub that does not say is all that its address leads to.
+            link = self._links.to(met if met.name else Replica(self.address, self.address), self.address, identity)
             if link is None:
                 return Dialled.KNOWN
             with link.promised() as purpose:
@@ -70,7 +72,7 @@ class Dialer:
                     return Dialled.KNOWN
                 pipe = await hub.tunnel(purpose, link.name, self._surroundings.cluster_uid, met.name)
                 if link.over:
-                    raise ConnectionError(f"the other connection to {met.name} broke meanwhile")
+                    raise ConnectionError(f"the other connection to {link.replica} broke meanwhile")
                 link.add(purpose, pipe, stack.pop_all())
             self._links.added(link)
         return Dialled.LINKED

@@ -68,13 +68,13 @@ class HubApi:
         return await self._issued(protocol.RENEW_PATH, application)
 
     async def replica(self) -> Replica:
-        """Whom this address has led to; a hub too old to say is taken for the one replica of its address."""
+        """Whom this address has led to; without a name where a hub is too old to say."""
         try:
             return self._decoded(await self._exchange("GET", protocol.REPLICA_PATH, b""), Replica)
         except HubRefused as refused:
             if refused.status != UNKNOWN_PATH:
                 raise
-            return Replica(self._address, self._address)
+            return Replica()
 
     async def tunnel(self, purpose: Purpose, link: str, cluster_uid: str, replica: str = "") -> WebSocketPipe:
         """A connection to ``replica``: another one, should the address lead there by now, refuses it."""

@@ -5,9 +5,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from aiohttp import web
 
 from hub.app import enrolling
 from hub.clusters.agents import records, tokens
+from hub.clusters.agents.listener import AgentListener
 from hub.clusters.agents.tokens import Token
 from tests.integration.federation.world import job, runs_on, until
 from tests.integration.tunnel.world import CLOCK, SYSTEM, dialled
@@ -26,6 +28,25 @@ async def test_worker_that_dials_in_runs_jobs():
         await world.manager.create(job("train"))
         await until(lambda: runs_on(world, "train"), "the job runs")
         assert await world.workers["east"].get(JOBS, "train")
+
+
+async def test_a_hub_that_does_not_say_which_replica_it_is_is_linked_all_the_same(monkeypatch):
+    async def unknown_path(self: AgentListener, request: web.Request) -> web.Response:
+        return web.Response(status=404)  # as hubs of the version before
+
+    monkeypatch.setattr(AgentListener, "_give_replica", unknown_path)
+    async with dialled(east=4) as world:
+        await until(lambda: world.is_active("east"), "the worker is Active")
+        assert world.services["east"].linked == [world.address]
+
+
+async def test_a_replica_refuses_what_was_meant_for_another():
+    async with dialled(east=4) as world:
+        identity = await IdentityStore(world.workers["east"].client, SYSTEM).load()
+        uid = await joining.cluster_uid(world.workers["east"].client)
+        async with hub_api.of(identity, world.address) as hub:
+            with pytest.raises(HubRefused, match="another replica was meant"):
+                await hub.tunnel(Purpose.REQUESTS, "a" * 32, uid, "the other one")
 
 
 async def test_cluster_says_why_it_is_not_connected():
