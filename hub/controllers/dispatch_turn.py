@@ -129,7 +129,7 @@ class TurnMaker:
         refusals = {}
         for cluster in nominated:
             if cluster in workers:
-                copy = group_loading.remote(workers[cluster], document, owner, self._policy.origin).copy
+                copy = group_loading.remote(workers[cluster], key, document, owner, self._policy.origin).copy
                 refusals[cluster] = dispatch.refusal(copy)
         dispatched = sight.condition(names.DISPATCHED)
         started = dispatched.last_transition_time if dispatched is not None and nominated else None

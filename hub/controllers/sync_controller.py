@@ -1,7 +1,7 @@
 """Carries each Workload through MultiKueue's state machine: load the group, decide, apply (spec sections 7 and 8)."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
@@ -233,37 +233,32 @@ class SyncController:
         """As it is now: how long a cluster is out of contact is counted steadily, and told by the machine's clock."""
         time = self._clients.time
         now = time.now()
+        connected = self._clients.connected()
+        clusters = {cluster.metadata.name: cluster for cluster in self._objects.clusters.values()}
         since = {
             name: contact.disconnected_since
             for name, contact in self._clients.contacts()
             if contact.disconnected_since is not None
         }
         since |= self._clients.leaving
-        entered = {name for name, _ in self._clients.contacts()}
-        for cluster in self._objects.clusters.values():
+        for name in clusters.keys() - self._clients.entries.keys():
             # After a start its connection is yet to come: no contact so far, which is not to say that it is gone.
-            if cluster.metadata.name not in entered:
-                since[cluster.metadata.name] = self._clients.never_reached.get(cluster.metadata.name, now)
-        connected = self._clients.connected()
-        terms = {name: link.term for name, link in connected.items() if link.term}
-        lost = frozenset(
-            cluster.metadata.name
-            for cluster in self._objects.clusters.values()
-            if cluster.metadata.annotation(names.DECLARED_LOST_ANNOTATION)
-        )
-        gone = self._removed(now)
+            since[name] = self._clients.never_reached.get(name, now)
+        terms = {name: term for name, link in connected.items() if (term := link.term)}
+        declared = names.DECLARED_LOST_ANNOTATION
+        lost = {name for name, cluster in clusters.items() if cluster.metadata.annotation(declared)}
+        gone = self._removed(clusters.keys(), now)
         lost |= {name for name, left in gone.items() if now - left >= self._policy.worker_lost_timeout}
         by_label = frozenset([name for name, link in connected.items() if not link.has_agent])
         told = {name: time.on_the_wall(instant) for name, instant in (gone | since).items()}
-        return Federation(self._objects, connected, told, self._kinds, terms, lost, by_label)
+        return Federation(self._objects, connected, told, self._kinds, terms, frozenset(lost), by_label)
 
-    def _removed(self, now: datetime) -> dict[str, datetime]:
+    def _removed(self, present: Set[str], now: datetime) -> dict[str, datetime]:
         """Configured clusters whose MultiKueueCluster is gone, and since when: there will be no contact to wait for.
 
         Where our objects were taken off before, nothing is waited for either.
         """
         configured = {name for config in self._objects.configs.values() for name in config.spec.clusters}
-        present = {cluster.metadata.name for cluster in self._objects.clusters.values()}
         absent = configured - present - self._clients.leaving.keys()
         self._absent = {name: self._absent.get(name, now) for name in absent}
         return {name: BEFORE if name in self._clients.cleared else left for name, left in self._absent.items()}
@@ -273,5 +268,6 @@ class SyncController:
         if not (workload.get("status") or {}).get("clusterName"):
             return False
         now = self._clock.now()
-        group = group_loading.load(remote_objects.key_of(workload), self.federation(), self._policy, None)
+        key, federation = remote_objects.key_of(workload), self.federation()
+        group = group_loading.load(key, federation, self._policy, None, own_cluster_only=True)
         return group is not None and fencing.may_still_run(self._with_policy(group), now)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Final, Protocol
 
 from hub.engine import admission_check, remote_objects, sync_owner
 from hub.engine.remote_group import Component, Components, Remote, RemoteGroup, Sight, SyncPolicy
@@ -81,10 +81,22 @@ def clusters_of(check: AdmissionCheck, manager: Manager) -> list[str]:
     return config.spec.clusters
 
 
-def load(key: Key, federation: Federation, policy: SyncPolicy, last_seen: Document | None) -> RemoteGroup | None:
+NOTHING: Final = Remote()
+"""What nearly every worker holds of nearly every Workload."""
+
+
+def load(
+    key: Key,
+    federation: Federation,
+    policy: SyncPolicy,
+    last_seen: Document | None,
+    *,
+    own_cluster_only: bool = False,
+) -> RemoteGroup | None:
     """The group of ``key``; None when neither the Workload nor its last known object is there.
 
-    ``last_seen`` is the object as it was when its deletion was noticed.
+    ``last_seen`` is the object as it was when its deletion was noticed. With ``own_cluster_only`` ``connected`` leaves
+    out all clusters but the one in the Workload's status.
     """
     manager = federation.manager
     document = manager.workload(key)
@@ -101,6 +113,8 @@ def load(key: Key, federation: Federation, policy: SyncPolicy, last_seen: Docume
     owner = sync_owner.find(local.view, federation.kinds)
     job = manager.job(owner.kind, owner.key) if owner.kind is not None else None
     clusters, config_error = _clusters(checks[0].name, manager)
+    own = local.view.status.cluster_name
+    looked_at = [name for name in clusters if name == own] if own_cluster_only else clusters
     return RemoteGroup(
         local=local,
         policy=policy,
@@ -110,8 +124,8 @@ def load(key: Key, federation: Federation, policy: SyncPolicy, last_seen: Docume
         deleted=deleted,
         config_error=config_error,
         connected={
-            name: remote(federation.workers[name], document, owner, policy.origin)
-            for name in clusters
+            name: remote(federation.workers[name], key, document, owner, policy.origin)
+            for name in looked_at
             if name in federation.workers
         },
         unavailable=_unavailable(local.view, clusters, federation),
@@ -124,12 +138,12 @@ def load(key: Key, federation: Federation, policy: SyncPolicy, last_seen: Docume
     )
 
 
-def remote(worker: Worker, local: Document, owner: Owner, origin: str) -> Remote:
-    """What one worker holds for this Workload."""
-    copy = worker.workload(remote_objects.key_of(local))
+def remote(worker: Worker, key: Key, local: Document, owner: Owner, origin: str) -> Remote:
+    """What one worker holds for the Workload ``local``, which is called ``key``."""
+    copy = worker.workload(key)
     job = worker.job(owner.kind, owner.key) if owner.kind is not None else None
     if copy is None:
-        return Remote(job=job)
+        return NOTHING if job is None else Remote(job=job)
     if not remote_objects.may_be_ours(copy, local, origin):
         return Remote(job=job, foreign=True)
     return Remote(Sight.of(copy), job)
@@ -156,7 +170,8 @@ def _outside(
     own = value_at(document, "status.clusterName", "")
     if own in clusters or own not in federation.workers:
         return {}
-    found = _ours(remote(federation.workers[own], document, owner, origin), origin)
+    key = remote_objects.key_of(document)
+    found = _ours(remote(federation.workers[own], key, document, owner, origin), origin)
     return {own: found} if found is not None else {}
 
 

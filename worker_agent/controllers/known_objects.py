@@ -51,7 +51,8 @@ class KnownObjects:
 
         Of kinds that are kept decoded only (nodes, pods) it holds the fields of the typed view: enough for patches.
         """
-        written = self.written(resource, key)
+        # Mostly the watch has caught up, and a hub asks for every Workload on every worker, where it is not.
+        written = self.written(resource, key) if self._written.get(resource) else None
         if written is not None:
             return written
         source = self._informers.get(resource)

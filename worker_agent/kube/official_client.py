@@ -8,8 +8,15 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from types import ModuleType
 from typing import Any, Final
+
+import aiohttp
+
+IDLE_SECONDS: Final = 60.0
+"""How long a connection is kept that nobody uses: a new one costs both sides a TLS handshake, as much as a small
+request. API servers keep theirs for 90 seconds; whoever keeps one longer may send into a connection that is gone."""
 
 _PACKAGE: Final = "kubernetes"
 _PARENTS: Final = (_PACKAGE, f"{_PACKAGE}.aio", f"{_PACKAGE}.aio.client", f"{_PACKAGE}.aio.utils")
@@ -20,7 +27,19 @@ def rest_client(**settings: Any) -> Any:
     with _unpacked():
         from kubernetes.aio.client.configuration import Configuration  # noqa: PLC0415 - see the module's docstring
         from kubernetes.aio.client.rest import RESTClientObject  # noqa: PLC0415
-    return RESTClientObject(Configuration(**settings))
+    return _keeping_connections(RESTClientObject)(Configuration(**settings))
+
+
+@cache
+def _keeping_connections(base: Any) -> Any:
+    """``base`` with a connector, the part of it that is to be overridden for this, that keeps idle connections longer
+    than the 15 seconds of its library."""
+
+    class RestClient(base):  # type: ignore[misc]  # the package has no types
+        def _create_connector(self) -> aiohttp.TCPConnector:
+            return aiohttp.TCPConnector(limit=self.maxsize, ssl=self.ssl_context, keepalive_timeout=IDLE_SECONDS)
+
+    return RestClient
 
 
 @contextmanager
