@@ -1,4 +1,4 @@
-"""What a Service of Kubernetes does with connections: each goes to one of its ports, chosen by chance."""
+"""What a Service of Kubernetes does with connections: each goes to one of its ports, by chance or in turn."""
 
 import asyncio
 import random
@@ -12,7 +12,8 @@ class Balancer:
 
     port: int = 0
     ports: list[int] = field(default_factory=list)
-    seed: int = 0
+    in_turn: bool = False
+    """For tests that count on coming to each port soon."""
     connections: int = 0
     """That came so far."""
     _server: asyncio.Server | None = None
@@ -23,7 +24,6 @@ class Balancer:
         return list(self.ports)
 
     async def start(self) -> None:
-        self._chance = random.Random(self.seed)
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
         self.port = self._server.sockets[0].getsockname()[1]
 
@@ -37,7 +37,8 @@ class Balancer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         ports = self.endpoints()
-        for port in self._chance.sample(ports, len(ports)):
+        first = self.connections % len(ports) if ports else 0
+        for port in [*ports[first:], *ports[:first]] if self.in_turn else random.sample(ports, len(ports)):
             try:
                 there, back = await asyncio.open_connection("127.0.0.1", port)
             except OSError:

@@ -30,7 +30,7 @@ class ReplicatedFederation(DialledFederation):
 
     def __init__(self, servers: list[Any], quota: dict[str, int]) -> None:
         super().__init__(servers, quota)
-        self.balancer = Balancer(seed=6)
+        self.balancer = Balancer(in_turn=True)
         self.hubs: dict[str, Hub] = {}
         self._switches: dict[str, Switch] = {}
         self._ports: dict[str, int] = {}
@@ -40,7 +40,7 @@ class ReplicatedFederation(DialledFederation):
         switch = self._switches[name] = Switch(api_servers.as_program(self.manager.server, roles.HUB))
         agent = Agent(settings, Surroundings(switch, CLOCK, webhooks=False, identity=name))
         (port,) = layout.free_ports(1)
-        served = AgentService("127.0.0.1", port, (self.address,), heartbeat=2.0)
+        served = AgentService("127.0.0.1", port, (self.address,))
         self.hubs[name] = Hub(agent, replace(federation, batch_period=0.05, agents=served), transport=self._transport)
         self._ports[name] = port
         self.balancer.ports.append(port)
