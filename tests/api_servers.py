@@ -8,8 +8,8 @@ import asyncio
 import atexit
 import os
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -74,6 +74,18 @@ async def in_memory(count: int) -> AsyncIterator[list[ApiServer]]:
         return
     async with _pool(sort).taken(count) as real:
         yield [*real]
+
+
+@contextmanager
+def kept(folder: Path) -> Iterator[Server]:
+    """An empty server with our definitions and an autoscaler's for all tests to come, which empty it no more."""
+    sort = cluster_choice.chosen()
+    if sort != cluster_choice.EMBEDDED:
+        yield asyncio.run(_pool(sort).given_away())
+        return
+    with Clusters(folder) as clusters:
+        (started,) = clusters.start(sort, crds=_definitions())
+        yield started
 
 
 def _embedded_server() -> api_server.ApiServer:
@@ -145,6 +157,13 @@ class _Pool:
                 yield loans
         finally:
             self.free += reversed(servers)
+
+    async def given_away(self) -> Server:
+        """One that is not lent again; it ends with the others."""
+        async with self.taken(1) as (loan,):
+            pass
+        self.free.remove(loan.server)
+        return loan.server
 
 
 _pools: dict[str, _Pool] = {}

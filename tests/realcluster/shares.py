@@ -12,9 +12,8 @@ TESTS = Path(__file__).parents[1]
 
 TOGETHER = (
     (("integration/local",), 3),
-    (("integration/kueue",), 1),
-    (("integration/federation",), 1),
-    (("integration/agent", "integration/tunnel"), 2),
+    (("integration/federation", "integration/kueue"), 1),
+    (("integration/agent", "integration/tunnel"), 1),
 )
 """Suites that share runs, and how many runs they take."""
 
@@ -32,11 +31,9 @@ SECONDS: Mapping[str, float] = {
     "integration/local/test_demo.py": 50,
     "integration/local/dialled/test_dialling_agent.py": 40,
     "integration/local/both_sources/test_following_jobs.py": 45,
-    "integration/local/test_multikueue_setup.py": 20,
-    "integration/local/test_provisioning.py": 20,
+    "integration/local/one_cluster/test_provisioning.py": 25,
     "integration/local/test_provisioning_race.py": 20,
-    "integration/local/test_quick_start.py": 20,
-    "integration/local/test_topology.py": 20,
+    "integration/local/test_quick_start.py": 40,
     "integration/tunnel/test_membership.py": 60,
     "integration/tunnel/test_outages.py": 35,
     "integration/tunnel/test_rotation.py": 30,

@@ -13,9 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from hub.cli import app
-from tests import cluster_choice
-from tests.realcluster.clusters import Clusters, Server
-from worker_agent.api import crds
+from tests import api_servers
+from tests.realcluster.clusters import Server
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import NAMESPACES, ResourceType
 from worker_agent.kube import kubeconfig, kubernetes_transport
@@ -31,8 +30,7 @@ AGE = re.compile(r"\b\d+(s|m\d*s?)$", re.MULTILINE)
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with Clusters(tmp_path_factory.mktemp("clusters")) as clusters:
-        (started,) = clusters.start(cluster_choice.chosen(), crds=list(crds.with_autoscaler()))
+    with api_servers.kept(tmp_path_factory.mktemp("clusters")) as started:
         yield started
 
 

@@ -1,7 +1,7 @@
 """A job that no cluster has nodes for: two are asked, the quicker autoscaler wins, the other is told off in time."""
 
 from hub.local.spec import Autoscaler, Cluster, FederationSpec
-from tests.integration.local.test_provisioning import BURST, GANG, GROWING_QUEUE
+from tests.integration.local.one_cluster.test_provisioning import BURST, GANG, GROWING_QUEUE
 from tests.local_federation import Kubectl, cluster, running
 
 MANAGER_QUEUE = """

@@ -1,11 +1,12 @@
-"""Kueue's quick start, typed with unmodified kubectl against one embedded cluster with our agent."""
+"""Kueue's quick start, typed with unmodified kubectl against one cluster with our agent; then its multi-cluster set-up,
+with that cluster as the worker."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from hub.local.spec import FederationSpec
+from tests.kueue_examples import FOLDER, needs_examples
 from tests.local_federation import Kubectl, cluster, running
 
 SETUP = """
@@ -34,7 +35,8 @@ spec: {clusterQueue: cluster-queue}
 SHORT_OF_CPU = (
     "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor default-flavor, 2 more needed"
 )
-PUBLISHED = Path(__file__).parents[3].parent / "shared/reference/kueue-examples/admin/single-clusterqueue-setup.yaml"
+PUBLISHED = FOLDER / "admin/single-clusterqueue-setup.yaml"
+MULTIKUEUE = FOLDER / "multikueue/multikueue-setup.yaml"
 
 
 def job(name: str, seconds: int) -> str:
@@ -61,9 +63,15 @@ spec:
 
 
 @pytest.fixture(scope="module")
-def kubectl(tmp_path_factory):
-    with running(FederationSpec(workers=[cluster("single")]), tmp_path_factory.mktemp("quick-start")) as federation:
-        yield Kubectl(federation, "single")
+def federation(tmp_path_factory):
+    spec = FederationSpec(manager=cluster("manager"), workers=[cluster("worker1")])
+    with running(spec, tmp_path_factory.mktemp("quick-start")) as started:
+        yield started
+
+
+@pytest.fixture
+def kubectl(federation):
+    return Kubectl(federation, "worker1")
 
 
 def setup_text() -> str:
@@ -124,3 +132,24 @@ def test_manifests_of_v1beta1_are_taken_and_shown(kubectl):
     assert kubectl(*in_old, "jsonpath={.spec.cohort}") == "all"
     again = kubectl("apply", "-f", "-", stdin=older)
     assert all(line.endswith(" unchanged") for line in again.splitlines())
+
+
+@needs_examples
+def test_published_multi_cluster_setup_dispatches_a_job(federation):
+    manager, worker = Kubectl(federation, "manager"), Kubectl(federation, "worker1")
+    worker("delete", "jobs", "--all", "-n", "default")
+    kubeconfig = federation.layout.cluster_kubeconfig("worker1")
+    secret = ("secret", "generic", "worker1-secret", "-n", "kueue-system", f"--from-file=kubeconfig={kubeconfig}")
+    manager("create", *secret)
+    worker("apply", "-f", str(PUBLISHED))
+    manager("apply", "-f", str(MULTIKUEUE))
+    manager.wait("multikueuecluster/multikueue-test-worker1", "condition=Active")
+    manager.wait("admissioncheck/sample-multikueue", "condition=Active")
+    manager.wait("clusterqueue/cluster-queue", "condition=Active")
+
+    manager("create", "-f", "-", stdin=job("dispatched", 6))
+    worker.wait("job/dispatched", "create", "-n", "default")
+    manager.wait("job/dispatched", "condition=Complete", "-n", "default")
+    manager.wait("workload", "condition=Finished", "--all", "-n", "default")
+    worker.wait("job/dispatched", "delete", "-n", "default")
+    worker.wait("workload", "delete", "--all", "-n", "default")

@@ -6,9 +6,8 @@ from collections import Counter
 
 import pytest
 
-from hub.local.spec import FederationSpec
-from tests.kueue_examples import FOLDER, needs_examples, topology_nodes
-from tests.local_federation import Kubectl, cluster, running
+from tests.kueue_examples import FOLDER, needs_examples
+from tests.local_federation import Kubectl
 
 EXAMPLES = FOLDER / "tas"
 BLOCK, RACK = "cloud.provider.com/topology-block", "cloud.provider.com/topology-rack"
@@ -16,13 +15,6 @@ HOST = "kubernetes.io/hostname"
 PATIENCE_SECONDS = 120
 
 pytestmark = needs_examples
-
-
-@pytest.fixture(scope="module")
-def kubectl(tmp_path_factory):
-    spec = FederationSpec(workers=[cluster("single", *topology_nodes())])
-    with running(spec, tmp_path_factory.mktemp("topology")) as federation:
-        yield Kubectl(federation, "single")
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,9 @@
 
 import json
 
-import pytest
-
-from hub.local.spec import Autoscaler, Cluster, FederationSpec, NodeGroup
+from hub.local.spec import Autoscaler, NodeGroup
 from tests.kueue_examples import FOLDER, needs_examples
-from tests.local_federation import Kubectl, running
+from tests.local_federation import Kubectl
 
 EXAMPLE = FOLDER / "provisioning"
 GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
@@ -98,13 +96,6 @@ spec:
 """
 
 
-@pytest.fixture(scope="module")
-def kubectl(tmp_path_factory):
-    cluster = Cluster(name="single", node_groups=[GPU, BURST], autoscaler=QUICK)
-    with running(FederationSpec(workers=[cluster]), tmp_path_factory.mktemp("provisioning")) as federation:
-        yield Kubectl(federation, "single")
-
-
 def pods_of(kubectl: Kubectl, job: str) -> list[dict]:
     found = kubectl("get", "pods", "-n", "default", "-l", f"batch.kubernetes.io/job-name={job}", "-o", "json")
     return json.loads(found)["items"]
@@ -152,3 +143,4 @@ def test_nodes_come_for_a_gang_in_one_rack_and_go_after_it(kubectl):
     assert sorted(pod["spec"]["nodeName"] for pod in pods_of(kubectl, "gang")) == ["burst-0", "burst-1"]
     kubectl.wait("node/burst-0", "delete")
     kubectl.wait("node/burst-1", "delete")
+    kubectl("delete", "job", "gang", "-n", "default")
