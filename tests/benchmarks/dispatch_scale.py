@@ -71,10 +71,14 @@ def _judged(rows: list[Figures]) -> list[Figures]:
         idle = max(_agents(row["idle_shares_of_a_core"]))
         found.append(_verdict(row, f"{row['workers']} workers: idle agent, share of a core", idle, IDLE_SHARE))
         if row is not base:
-            kept = round(row["jobs_per_second"] / base["jobs_per_second"], 3)
             what = f"{row['workers']} workers: rate, times that of {base['workers']}"
-            found.append(_verdict(row, what, kept, RATE_KEPT, at_least=True))
+            found.append(_verdict(row, what, _kept(row, base), RATE_KEPT, at_least=True))
     return found
+
+
+def _kept(row: Figures, base: Figures) -> float:
+    """The share of the rate over the fewest workers that is left over these."""
+    return round(float(row["jobs_per_second"]) / float(base["jobs_per_second"]), 3)
 
 
 def _verdict(row: Figures, what: str, value: float, limit: float, *, at_least: bool = False) -> Figures:
@@ -95,6 +99,7 @@ def _show(rows: list[Figures], console: Console) -> None:
         "workers",
         "Jobs",
         "jobs/s",
+        "times the first",
         "p50 s",
         "p99 s",
         "hub CPU s/job",
@@ -106,6 +111,7 @@ def _show(rows: list[Figures], console: Console) -> None:
         waits, phase = row["creation_to_running_seconds"], row["to_running"]
         figures = (
             row["jobs_per_second"],
+            _kept(row, rows[0]),
             waits["p50"],
             waits["p99"],
             phase["hub_cpu_seconds_per_job"],
