@@ -66,7 +66,10 @@ class PodSet(View):
     template: Annotated[
         msgspec.Raw,
         Field(
-            "The pods' template. Of its metadata only labels and annotations.", required=True, builtin=POD_TEMPLATE_SPEC
+            "The pods' template. Of its metadata only labels and annotations.",
+            required=True,
+            builtin=POD_TEMPLATE_SPEC,
+            map_type="atomic",
         ),
     ] = msgspec.Raw(b"{}")
     """PodTemplateSpec as it came; read it through ``pod.decode_template``."""
@@ -250,7 +253,9 @@ class WorkloadStatus(View):
         Conditions,
         Field("QuotaReserved, Admitted, PodsReady, Evicted, Preempted, Requeued, Finished and others."),
     ] = None
-    admission: Annotated[Admission | None, Field("The quota it holds; present while QuotaReserved.")] = None
+    admission: Annotated[
+        Admission | None, Field("The quota it holds; present while QuotaReserved.", map_type="atomic")
+    ] = None
     requeue_state: Annotated[RequeueState | None, Field("Back-off between attempts.")] = None
     reclaimable_pods: Annotated[
         list[ReclaimablePod] | None,

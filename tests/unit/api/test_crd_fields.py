@@ -11,7 +11,14 @@ from worker_agent.api.resource_type import KUEUE
 
 REFERENCE = Path(__file__).parents[3].parent / "shared" / "reference" / "kueue-crds"
 
-DEVIATIONS = {
+WHOLE: dict[str, tuple[Any, Any]] = {
+    f"Workload {path} x-kubernetes-map-type": (None, "atomic")
+    for path in ("spec.podSets[].template", "status.admission")
+}
+"""Each has one owner, who writes it whole: the server notes one field of it and not one per leaf, for which every write
+of a Workload pays."""
+
+DEVIATIONS = WHOLE | {
     "MultiKueueConfig spec.clusters maxItems": (20, 64),
     "Workload status.nominatedClusterNames maxItems": (20, 64),
     "MultiKueueCluster spec.clusterSource.agent type": (None, "object"),
@@ -34,7 +41,7 @@ DEVIATIONS = {
 }
 """What differs -> (Kueue's, ours): more workers than 20, and the agent as a way to reach one (DESIGN section 4)."""
 
-OLD_DEVIATIONS = {
+OLD_DEVIATIONS = WHOLE | {
     "MultiKueueConfig spec.clusters maxItems": (20, 64),
     "Workload status.nominatedClusterNames maxItems": (20, 64),
 }
