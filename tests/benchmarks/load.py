@@ -8,7 +8,11 @@ to each Job's start, those of the agent only, from the audit log; CPU seconds an
 time of an admission attempt is the agent's own histogram. ``--peer`` runs real Kueue 0.17.0 on the same control plane
 after ours, its clients limited as shipped, and prints the ratios. Everybody runs as installed: with all webhooks, and
 the integrations of the configuration that either is published with (the same ones). Jobs are deleted when everybody has
-told of their end: one who is slow would write less otherwise.
+told of their end: one who is slow would write less otherwise. Workloads without a job never have pods, so that our
+agent is measured with them in its default setting alone; those of whoever comes last stay.
+
+5,000 Workloads and the peer take a quarter of an hour on two quiet cores, most of it the peer's: its clients make 50
+requests a second. How far each phase is is shown.
 
 Exit code 1 where a Job failed or a target was missed. With ``--output json`` the last line of standard output is JSON.
 """
@@ -36,7 +40,8 @@ from tests.benchmarks import load_table, workload_load
 from tests.benchmarks.dispatch import WARM_UP_JOBS, built_peer, say
 from tests.benchmarks.dispatch_rig import CAPACITY_AWARE, LIKE_PEER, PEER, Rig
 from tests.benchmarks.dispatch_run import Contender, Figures, Run
-from tests.benchmarks.federation_load import Load, watching
+from tests.benchmarks.federation_load import Load, Watching, watching
+from tests.benchmarks.load_progress import LoadProgress
 from tests.realcluster import kueue_webhooks
 from tests.realcluster.kueue import Kueue
 from worker_agent.kube.client import Client
@@ -65,7 +70,7 @@ class Lasting(Load):
         await Load.delete(self, client)
 
 
-async def compare(rig: Rig, arguments: argparse.Namespace, peer: Kueue | None) -> list[Figures]:
+async def compare(rig: Rig, arguments: argparse.Namespace, peer: Kueue | None, progress: LoadProgress) -> list[Figures]:
     """The figures of our agent, in both settings, and of the peer."""
     rows: list[Figures] = []
     await rig.start(say)
@@ -79,9 +84,11 @@ async def compare(rig: Rig, arguments: argparse.Namespace, peer: Kueue | None) -
                 prefix = f"{contender.key}-{jobs}-{len(rows)}"
                 attempts = await workload_load.attempts(rig.federation, contender)
                 load = Lasting(jobs, prefix=prefix, dispatched=False, told=partial(run.quiet, prefix))
-                figures = await run.measure(seen, load)
+                async with progress.following(*_jobs_running(contender, load, seen)):
+                    figures = await run.measure(seen, load)
             (client,) = seen.clients.values()
-            figures |= await _workloads(run, client, arguments.workloads)
+            count = 0 if contender is AGENT_LIKE_PEER else arguments.workloads
+            figures |= await _workloads(run, client, count, progress)
         taken = (await workload_load.attempts(rig.federation, contender)).since(attempts)
         figures["admission_attempt_p99_seconds_at_most"] = taken.quantile(0.99)
         say(f"{contender.name}: {figures['jobs_per_second']} jobs/s")
@@ -96,9 +103,19 @@ async def _register_webhooks(rig: Rig, peer: Kueue) -> None:
             await kueue_webhooks.register(peer, client, name, layout)
 
 
-async def _workloads(run: Run, client: Client, count: int) -> Figures:
+def _jobs_running(contender: Contender, load: Load, seen: Watching) -> tuple[str, int, Callable[[], int]]:
+    """What is shown of the Jobs: how many of them run, or have run."""
+
+    def running() -> int:
+        return sum(name.startswith(load.prefix) for name in seen.workers.running)
+
+    return f"{contender.name}: Jobs running", load.jobs, running
+
+
+async def _workloads(run: Run, client: Client, count: int, progress: LoadProgress) -> Figures:
     """What ``count`` Workloads at once come to, and the most memory a controller has held by then."""
-    found = await workload_load.measure(run, client, count) if count else {}
+    clear = not run.contender.is_peer  # nobody comes after the peer
+    found = await workload_load.measure(run, client, count, progress, clear=clear) if count else {}
     return {"workloads": found, "controller_peak_mib": workload_load.peak_mib(run.federation)}
 
 
@@ -109,7 +126,9 @@ def main() -> int:
         "--workloads", type=int, default=5000, help="how many Workloads at once, after the Jobs; 0: none"
     )
     parser.add_argument("--peer", action="store_true", help="real Kueue too")
-    parser.add_argument("--timeout", type=float, default=900.0, help="seconds for each phase of a run")
+    parser.add_argument(
+        "--timeout", type=float, default=900.0, help="seconds for each phase of the Jobs; between two Workloads at most"
+    )
     parser.add_argument("--output", choices=("table", "json"), default="table")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started is stopped then too
@@ -119,7 +138,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="fedhub-load-") as scratch:
         rig = Rig.alone(Path(scratch), arguments.jobs, arguments.workloads)
         try:
-            rows = asyncio.run(compare(rig, arguments, peer))
+            with LoadProgress(Console(stderr=True), say) as progress:
+                rows = asyncio.run(compare(rig, arguments, peer, progress))
         finally:
             rig.stop()
     verdicts = load_table.judged(rows, PEER.name)

@@ -5,7 +5,7 @@ import contextlib
 import re
 import time
 import urllib.request
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 import yaml
@@ -15,6 +15,7 @@ from hub.local.federation import Federation
 from tests.benchmarks import federation_usage
 from tests.benchmarks.dispatch_run import Contender, Figures, Run
 from tests.benchmarks.federation_load import NAMESPACE, QUEUE, REQUESTS_AT_A_TIME, News, following, none_left
+from tests.benchmarks.load_progress import LoadProgress
 from worker_agent.api import names
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import WORKLOADS
@@ -27,6 +28,25 @@ PREFIX = "alone"
 _BUCKET = re.compile(
     r'^kueue_admission_attempt_duration_seconds_bucket\{(?:[^}]*,)?le="([^"]+)"[^}]*\} (\S+)$', re.MULTILINE
 )
+
+
+class Patience:
+    """Seconds that may pass without any progress; how long the whole takes does not matter."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._limit: asyncio.Timeout | None = None
+
+    @contextlib.asynccontextmanager
+    async def limit(self) -> AsyncIterator[None]:
+        """Raises TimeoutError when nobody has called ``renew`` for so long."""
+        async with asyncio.timeout(self._seconds) as self._limit:
+            yield
+        self._limit = None
+
+    def renew(self) -> None:
+        if self._limit is not None and not self._limit.expired():
+            self._limit.reschedule(asyncio.get_running_loop().time() + self._seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,35 +88,55 @@ def peak_mib(federation: Federation) -> float:
     return round(max(usages[name].peak_bytes for name in federation_usage.controllers(federation)) / 2**20, 1)
 
 
-async def measure(run: Run, client: Client, count: int) -> Figures:
-    """Creates ``count`` Workloads at once, waits until all are admitted, deletes them. Raises TimeoutError."""
+async def measure(run: Run, client: Client, count: int, progress: LoadProgress, *, clear: bool) -> Figures:
+    """Creates ``count`` Workloads at once and waits until all are admitted; with ``clear`` it deletes them then.
+
+    Raises TimeoutError where not one more was created, admitted or deleted for the run's ``timeout_seconds``.
+    """
     admitted: dict[str, float] = {}
     news = News()
+    patience = Patience(run.timeout_seconds)
 
     def on_workload(event: Event[Document]) -> None:
         if event.new is not None and workload_status.is_true(event.new, names.ADMITTED):
             admitted.setdefault(event.key.name, time.monotonic())
+            patience.renew()
             news.tell()
 
     informer = Informer(client, WORKLOADS, document, namespace=NAMESPACE)
     informer.add_handler(on_workload)
     began, start = run.reading(), time.monotonic()
-    async with following(informer), asyncio.timeout(run.timeout_seconds):
+    shown = progress.following(f"{run.contender.name}: Workloads admitted", count, lambda: len(admitted))
+    async with following(informer), shown, patience.limit():
         await _at_once(count, lambda name: client.create(WORKLOADS, _workload(name), NAMESPACE))
         submitted = time.monotonic() - start
         await news.until(lambda: len(admitted) >= count)
     interval = max(admitted.values()) - start
     await run.quiet(PREFIX)
     figures = run.phase_figures(began, run.reading(), dict.fromkeys(admitted, ""))
-    async with asyncio.timeout(run.timeout_seconds):
-        await _at_once(count, lambda name: _deleted(client, name))
-        await none_left(client, WORKLOADS)
+    if clear:
+        await _clear(client, count, patience, progress)
     return {
         "workloads": count,
         "submit_seconds": round(submitted, 2),
         "workloads_per_second": round(count / interval, 2),
         "to_admitted": figures,
     }
+
+
+async def _clear(client: Client, count: int, patience: Patience, progress: LoadProgress) -> None:
+    gone = 0
+
+    async def delete(name: str) -> None:
+        nonlocal gone
+        with contextlib.suppress(NotFound):
+            await client.delete(WORKLOADS, name, NAMESPACE)
+        gone += 1
+        patience.renew()
+
+    async with progress.following("Workloads deleted", count, lambda: gone), patience.limit():
+        await _at_once(count, delete)
+        await none_left(client, WORKLOADS)
 
 
 async def _at_once(count: int, act: Callable[[str], Awaitable[object]]) -> None:
@@ -107,11 +147,6 @@ async def _at_once(count: int, act: Callable[[str], Awaitable[object]]) -> None:
             await act(f"{PREFIX}-{number:05d}")
 
     await asyncio.gather(*(one(number) for number in range(count)))
-
-
-async def _deleted(client: Client, name: str) -> None:
-    with contextlib.suppress(NotFound):
-        await client.delete(WORKLOADS, name, NAMESPACE)
 
 
 def _workload(name: str) -> Document:

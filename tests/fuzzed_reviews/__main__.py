@@ -1,7 +1,7 @@
 """``python -m tests.fuzzed_reviews 10000 [--seed N]``: so many fuzzed reviews for an agent that serves every kind.
 
-Prints JSON and ends with 1 where an answer was of no use or took longer than the webhooks' timeout, or
-where memory grew by more than ``MOST_GROWTH``.
+Prints JSON and ends with 1 where an answer was of no use or took longer than the webhooks' timeout, where memory grew
+by more than ``MOST_GROWTH``, or where more than ``MOST_BLOCKS`` of it stayed behind with each review.
 """
 
 import argparse
@@ -20,6 +20,8 @@ from worker_agent.kube.clock import SystemClock
 from worker_agent.settings import AgentSettings
 
 MOST_GROWTH = 64 * 1024 * 1024
+"""Bytes; half of it is seen, as the pieces that are kept come to lie apart."""
+MOST_BLOCKS = 4.0
 
 
 async def attacked(count: int, seed: int, *, unharmed: bool = False) -> Report:
@@ -38,7 +40,10 @@ async def attacked(count: int, seed: int, *, unharmed: bool = False) -> Report:
             await agent.ready.wait()
             assert agent.webhooks is not None
             url = f"https://127.0.0.1:{agent.webhooks.port}"
-            return await attack.run(url, attack.unharmed() if unharmed else attack.drawn(count, seed))
+            if unharmed:
+                whole = list(attack.unharmed())
+                return await attack.run(url, whole, len(whole))
+            return await attack.run(url, attack.drawn(count, seed), count)
         finally:
             stop.set()
             await running
@@ -52,7 +57,8 @@ def main() -> int:
     logging.basicConfig(level=logging.CRITICAL)
     report = asyncio.run(attacked(arguments.count, arguments.seed))
     print(json.dumps(report.summary(), indent=1))
-    return 1 if report.wrong or report.memory_growth > MOST_GROWTH else 0
+    grew = report.memory_growth > MOST_GROWTH or report.blocks_per_review > MOST_BLOCKS
+    return 1 if report.wrong or grew else 0
 
 
 if __name__ == "__main__":

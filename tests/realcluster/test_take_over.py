@@ -39,6 +39,8 @@ STATUS_WRITERS = {
 """Whose fields of the status may differ. Kueue updates the counts of a queue, ours applies them, under the same name.
 To a Workload come conditions that this Kueue does not write: PodsReady where our side waits for it, and Admitted of one
 that waits, with its checks."""
+KEPT_WHOLE = ("f:template", "f:admission")
+"""Of a Workload, and written whole where our definition serves: the server says so of what was written before, too."""
 LATER = ("taken-", "back-")
 """In the names of jobs that come while clusters change hands; a copy that another worker's was faster than goes."""
 
@@ -159,9 +161,15 @@ async def _traces(world: MixedFederation) -> dict[str, Document]:
                 metadata = one["metadata"]
                 if not any(word in metadata["name"] for word in LATER):
                     written = {_writer(field): field["fieldsV1"] for field in metadata.get("managedFields") or ()}
+                    if resource == WORKLOADS:
+                        written = {writer: _without_leaves(fields) for writer, fields in written.items()}
                     place = f"{cluster} {resource.plural} {metadata['name']}"
                     found[place] = {ANNOTATIONS: metadata.get("annotations"), **written}
     return found
+
+
+def _without_leaves(fields: Document) -> Document:
+    return {name: {} if name in KEPT_WHOLE else _without_leaves(inner) for name, inner in fields.items()}
 
 
 def _writer(field: Document) -> tuple[str, ...]:
