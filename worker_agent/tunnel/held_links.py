@@ -50,7 +50,7 @@ class HeldLinks:
             return None
         if begun is None or begun.over or begun.certificate != identity.certificate:
             if begun is not None:
-                self._leave(begun, 0.0)
+                self._leave(begun)
             begun = self._begun[met.name] = Link(met.name, address, identity, self._surroundings)
         return begun
 
@@ -73,7 +73,7 @@ class HeldLinks:
         """Nothing of what this address led to is wanted any more."""
         for link in [each for each in (*self._current.values(), *self._begun.values()) if each.address == address]:
             self._forget(link)
-            self._leave(link, 0.0)
+            self._leave(link)
         self._tell(address)
 
     async def close(self) -> None:
@@ -97,7 +97,10 @@ class HeldLinks:
         await link.close()
         self._watching.pop(link, None)
 
-    def _leave(self, link: Link, seconds: float) -> None:
+    def _leave(self, link: Link, seconds: float = 0.0) -> None:
+        """Close it when its work is complete, and after so many seconds anyhow."""
+        if not seconds:
+            link.give_up()  # a connection that is under way to it comes too late
         watching = self._watching.pop(link, None)
         if watching is not None:
             watching.cancel()

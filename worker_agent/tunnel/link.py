@@ -97,10 +97,14 @@ class Link:
         """Waits for the end and tells the reason."""
         return await asyncio.shield(self._end)
 
-    async def close(self) -> None:
-        """Doing it twice is fine."""
+    def give_up(self) -> None:
+        """It is over from now on, and to be closed."""
         if not self._end.done():
             self._end.set_result("it was given up")
+
+    async def close(self) -> None:
+        """Doing it twice is fine."""
+        self.give_up()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -109,6 +109,18 @@ async def test_a_link_of_another_certificate_is_replaced_and_left_to_complete_it
     await agent.links.close()
 
 
+async def test_what_an_address_led_to_goes_with_it():
+    agent = Agent()
+    for replica in ("a", "a", "b"):
+        agent.dials(replica)
+    begun = agent.links.to(Replica("b", "a"), "https://other:8444", FIRST)
+    assert begun is not None
+    await agent.links.give_up("https://hub:8444")
+    assert (agent.links.replicas, begun.over, agent.lives) == ([], True, [])
+    assert agent.dials("b") is not None
+    await agent.links.close()
+
+
 async def test_two_dials_at_a_time_make_different_connections():
     link = Link("a", "https://hub:8444", FIRST, Surroundings(NoServer(), clock(), "uid"))
     with link.promised() as first, link.promised() as second, link.promised() as third:

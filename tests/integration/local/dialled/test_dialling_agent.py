@@ -100,6 +100,7 @@ def check_logs(federation: Federation, invitation: dict) -> None:
 def test_cluster_commands(federation):
     (row,) = json.loads(command(federation, "hub.cli", "manager", "cluster", "list", "-o", "json"))
     assert (row["name"], row["source"], row["connected"], row["scheduling"]) == ("berlin", "agent", "yes", "open")
+    assert row["message"].startswith('Connected by the link that agent "berlin" holds to ')
     manager = Kubectl(federation, "manager")
     long = JOB.replace('run-seconds: "1"', 'run-seconds: "600"')
     name = manager("create", "-f", "-", "-o", "name", stdin=long).strip()
