@@ -95,7 +95,7 @@ async def _logins(plane: ControlPlane) -> dict[str, Document]:
     """The programs' accounts, made, and a kubeconfig of each."""
     client = plane.connect("fedhub-tests")
     try:
-        await accounts.install(client, SYSTEM_NAMESPACE)
+        await accounts.install(client, SYSTEM_NAMESPACE, seeded=plane.config.seed is not None)
         return {
             account: await accounts.kubeconfig(client, plane.kubeconfig, SYSTEM_NAMESPACE, account)
             for account in accounts.ACCOUNTS

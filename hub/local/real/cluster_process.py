@@ -58,7 +58,7 @@ async def run(configuration: Configuration) -> None:
         asyncio.create_task(_watch(plane)),
         asyncio.create_task(stop.wait()),
     ]
-    await accounts.install(client, SYSTEM_NAMESPACE)
+    await accounts.install(client, SYSTEM_NAMESPACE, seeded=plane.config.seed is not None)
     for account in accounts.ACCOUNTS:
         own = await accounts.kubeconfig(client, plane.kubeconfig, SYSTEM_NAMESPACE, account)
         kubeconfig_files.write(folder / f"{account}.kubeconfig", own)

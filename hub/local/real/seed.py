@@ -1,4 +1,5 @@
-"""What etcd holds once a control plane serves our definitions: made once, and many control planes begin with it.
+"""What etcd holds once a control plane serves our definitions and knows our programs' accounts: made once, and many
+control planes begin with it.
 
 Half of what a start costs is writing the same roles and definitions into an empty etcd and reading them back. What
 makes a cluster itself is left out, and written anew by each: its namespaces' identities, leases, what it says of its
@@ -13,7 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from hub.local.real import components, control_plane
+from hub.local.objects import SYSTEM_NAMESPACE
+from hub.local.real import accounts, components, control_plane
 from hub.local.real.binaries import Binaries
 from hub.local.real.control_plane import ControlPlane, ControlPlaneConfig
 from worker_agent.api.document import Document
@@ -40,6 +42,7 @@ async def make(folder: Path, binaries: Binaries, crds: Sequence[Document]) -> No
     config = ControlPlaneConfig(folder / "made", without_controllers, "seed", crds=crds)
     plane = await control_plane.start(config)
     try:
+        await _install_accounts(plane)
         api_server = plane.processes[components.API_SERVER]
         api_server.kill()  # before it writes anew what is taken out
         await api_server.wait()
@@ -47,6 +50,14 @@ async def make(folder: Path, binaries: Binaries, crds: Sequence[Document]) -> No
     finally:
         await plane.stop()
     plane.files.etcd.rename(folder / "etcd")
+
+
+async def _install_accounts(plane: ControlPlane) -> None:
+    client = plane.connect("fedhub-seed")
+    try:
+        await accounts.install(client, SYSTEM_NAMESPACE)
+    finally:
+        await client.close()
 
 
 async def _take_out_own(plane: ControlPlane) -> None:
