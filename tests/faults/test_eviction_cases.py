@@ -73,6 +73,32 @@ def test_a_job_evicted_by_its_worker_may_run_on_another(dispatcher):
     federation(story, keep=True, dispatcher=dispatcher)
 
 
+async def stop_queue(world, cluster, policy):
+    body = {"spec": {"stopPolicy": policy}}
+    await world.clients[cluster].patch(CLUSTER_QUEUES, "cq", "", body, patch_type=PatchType.MERGE)
+
+
+def test_an_eviction_runs_its_course_although_the_queue_of_the_manager_is_held():
+    """The quota is not free while pods run, and the cluster is forgotten with it; else the job would wait for ever."""
+
+    async def story(world):
+        place, _ = await started(world)
+        await stop_queue(world, MANAGER, "Hold")
+        await stop_queue(world, place, "HoldAndDrain")
+        for _ in range(50):
+            await asyncio.sleep(0.1)
+            workload = world.workload_of("train")
+            assert is_true(workload, names.QUOTA_RESERVED) or places(world) == []
+        assert not is_true(workload, names.QUOTA_RESERVED)
+        assert not value_at(workload, "status.clusterName", "")
+        for cluster in (MANAGER, place):
+            await stop_queue(world, cluster, "None")
+        await asyncio.sleep(10)
+        assert len(places(world)) == 1
+
+    federation(story, keep=True)
+
+
 @dataclass(frozen=True)
 class Said:
     """What the manager's Workload says of itself."""

@@ -37,6 +37,9 @@ def cluster_queue(turn: Turn) -> bool:
 def _obey(turn: Turn, queue: _Queue) -> bool:
     if turn.admitted:
         return _drain(turn, queue)
+    if turn.evicted:
+        # Its pods may still run, here or on another cluster: who stops them gives the quota back when they have ended.
+        return False
     if not queue.usable:
         message = f"{queue.kind} {queue.name} is terminating or missing"
         return _cancel(turn, turn.reason(names.MISCONFIGURED, names.INADMISSIBLE), message)
