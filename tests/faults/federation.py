@@ -33,7 +33,7 @@ COMMON: dict[str, Any] = {
     "leader_election": {"leader_elect": False},
     "wait_for_pods_ready": None,
 }
-ELECTION = {
+ELECTION: Document = {
     "lease_duration": timedelta(seconds=4),
     "renew_deadline": timedelta(seconds=3),
     "retry_period": timedelta(seconds=1),
@@ -52,6 +52,8 @@ class Federation:
     """Base of those that the histories run on. ``clients`` carry the tests' own wishes, past all faults."""
 
     clients: dict[str, Client]
+    election = ELECTION
+    """The hub's, in histories that have one."""
     rest_seconds = 600.0
     """How long everything may take to come to rest once nothing fails any more: the longest backoff and then some."""
 
@@ -129,7 +131,7 @@ class Federation:
             "worker_lost_timeout": self.script.worker_lost_timeout,
             "gc_interval": timedelta(seconds=10),
         }
-        common = {**COMMON, "leader_election": ELECTION} if self.script.elect else COMMON
+        common = {**COMMON, "leader_election": self.election} if self.script.elect else COMMON
         settings = HubSettings(multi_kueue=stanza, federation={"round_timeout": timedelta(seconds=15)}, **common)
         agent_settings, federated = configuration.resolve(settings)
         surroundings = Surroundings(
