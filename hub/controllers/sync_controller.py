@@ -190,7 +190,7 @@ class SyncController:
             # Nothing tells when it goes, as only our own jobs are followed; and its user should know.
             await self._applier.warn(sync_check.event(group, str(error), "Warning"))
             return FOREIGN_SECONDS
-        if group.has_quota and group.local.is_true(names.EVICTED) and not self.may_still_run(group.local.document):
+        if _is_leaving(group) and not self.may_still_run(group.local.document):
             self._look_at_job(group.local.view)
         if any(isinstance(intent, ForgetDeleted) for intent in intents):
             self._deleted.pop(key, None)
@@ -271,3 +271,10 @@ class SyncController:
         key, federation = remote_objects.key_of(workload), self.federation()
         group = group_loading.load(key, federation, self._policy, None, own_cluster_only=True)
         return group is not None and fencing.may_still_run(self._with_policy(group), now)
+
+
+def _is_leaving(group: RemoteGroup) -> bool:
+    """Somebody waits on the manager for the job to have stopped elsewhere."""
+    if group.local.view.metadata.deletion_timestamp is not None:
+        return True
+    return group.has_quota and group.local.is_true(names.EVICTED)

@@ -51,7 +51,7 @@ def decide(group: RemoteGroup, now: datetime) -> list[HubIntent]:
     if group.config_error:
         return [RetryWithError(f'admission check "{group.check.name}": {group.config_error}')]
     if group.deleted:
-        return [*sync_removal.everywhere(group), *_left_behind(group), ForgetDeleted()]
+        return [*sync_removal.everywhere(group), *_left_behind(group, now), ForgetDeleted()]
     return _Pass(group, now).run()
 
 
@@ -92,17 +92,20 @@ def _refusal(group: RemoteGroup, now: datetime) -> list[HubIntent] | None:
     return None
 
 
-def _left_behind(group: RemoteGroup) -> list[HubIntent]:
+def _left_behind(group: RemoteGroup, now: datetime) -> list[HubIntent]:
     """A Workload deleted by itself leaves its job: pods that went with the copies are not waited for any more.
 
-    The job may still run where the chosen cluster is out of contact, and a new job may bear the old one's name.
+    The job may still run where the chosen cluster is out of contact: until that is given up, the Workload stays for it.
+    A new job may bear the old one's name.
     """
     kind = group.owner.kind
     if kind is None or group.job is None:
         return []
     if all(member["metadata"].get("uid", "") != group.owner.uid for member in kind.members(group.job)):
         return []
-    return [] if group.cluster_name in group.unavailable else sync_winner.forget_pods(group)
+    if group.cluster_name in group.unavailable and not fencing.given_up(group, group.cluster_name, now):
+        return [RequeueAfter(group.policy.worker_lost_timeout.total_seconds())]
+    return sync_winner.forget_pods(group)
 
 
 @dataclass

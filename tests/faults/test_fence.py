@@ -209,3 +209,31 @@ def test_a_removed_cluster_is_cleared_before_its_jobs_go_elsewhere():
         assert world.ours(place) == []
 
     federation(story, keep=True)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_workload_that_its_user_deletes_does_not_set_its_job_free_while_its_worker_is_out_of_contact(keep):
+    async def story(world):
+        place, other = await started(world)
+        world.lines[f"hub>{place}"].cut()
+        await asyncio.sleep(1)
+        await world.clients[MANAGER].delete(WORKLOADS, world.workload_of("train")["metadata"]["name"], NAMESPACE)
+        await asyncio.sleep(120)
+        assert places(world) == [place if keep else other]
+        world.lines[f"hub>{place}"].heal()
+        await asyncio.sleep(150)
+        assert len(places(world)) == 1
+
+    federation(story, keep=keep)
+
+
+def test_a_workload_that_its_user_deletes_is_made_anew_once_its_job_has_stopped_elsewhere():
+    async def story(world):
+        await started(world)
+        before = world.workload_of("train")["metadata"]
+        await world.clients[MANAGER].delete(WORKLOADS, before["name"], NAMESPACE)
+        await asyncio.sleep(4)
+        assert world.workload_of("train")["metadata"]["uid"] != before["uid"]
+        assert len(places(world)) == 1
+
+    federation(story, keep=True)

@@ -221,7 +221,11 @@ def workload_deleted(run: JobPass) -> bool:
     workload = run.workload
     if workload is None or not workload["metadata"].get("deletionTimestamp"):
         return False
-    if run.stop_job(workload, "WorkloadDeleted", "Workload is deleted"):
+    stopped = run.stop_job(workload, "WorkloadDeleted", "Workload is deleted")
+    if run.view.runs_elsewhere and not run.job["metadata"].get("deletionTimestamp"):
+        # It alone says where. Once it is gone the job gets another one, and may be started in another place.
+        run.requeue_after(job_lifecycle_eviction.ELSEWHERE_SECONDS)
+    elif stopped:
         run.drop_finalizer(workload)
     return True
 
