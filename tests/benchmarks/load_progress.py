@@ -51,10 +51,10 @@ class LoadProgress:
             self._bars.stop_task(bar)
 
     async def _look(self, what: str, total: int, done: Callable[[], int], draw: Callable[[], None]) -> None:
-        told = time.monotonic()
+        told_at, told = time.monotonic(), 0
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             draw()
-            if not self._drawn and time.monotonic() - told >= LINE_SECONDS:
-                told = time.monotonic()
-                self._say(f"{what}: {done()} of {total}")
+            if not self._drawn and done() != told and time.monotonic() - told_at >= LINE_SECONDS:
+                told_at, told = time.monotonic(), done()
+                self._say(f"{what}: {told} of {total}")

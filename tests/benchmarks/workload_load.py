@@ -38,10 +38,10 @@ class Patience:
         self._limit: asyncio.Timeout | None = None
 
     @contextlib.asynccontextmanager
-    async def limit(self) -> AsyncIterator[None]:
+    async def limit(self) -> AsyncIterator[asyncio.Timeout]:
         """Raises TimeoutError when nobody has called ``renew`` for so long."""
         async with asyncio.timeout(self._seconds) as self._limit:
-            yield
+            yield self._limit
         self._limit = None
 
     def renew(self) -> None:
