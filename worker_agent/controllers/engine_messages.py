@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from worker_agent.api.meta import Key
-from worker_agent.api.resource_type import ResourceType
+from worker_agent.api.pod import Pod
+from worker_agent.api.resource_type import PODS, ResourceType
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +50,13 @@ class Lead:
 
 
 Message = Put | Remove | Forget | Ask | Lead
+
+_ENDED: Final = ("Succeeded", "Failed")
+
+
+def is_urgent(message: Message) -> bool:
+    """Whether somebody waits for it, or may get in by it: a pod that comes or goes on only takes room."""
+    if not isinstance(message, Put) or message.resource is not PODS:
+        return True
+    pod: Pod = message.object
+    return pod.status.phase in _ENDED or pod.metadata.deletion_timestamp is not None

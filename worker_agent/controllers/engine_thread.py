@@ -9,9 +9,9 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
-from worker_agent.controllers.engine_messages import Ask, Message
+from worker_agent.controllers.engine_messages import Ask, Message, is_urgent
 from worker_agent.controllers.engine_work import EngineWork, Pacing
 from worker_agent.engine.plan import Plan
 from worker_agent.engine.policy import Policy
@@ -21,6 +21,11 @@ from worker_agent.kube.clock import Clock
 
 PlanHandler = Callable[[Plan, float], None]
 ViewHandler = Callable[[EngineView], None]
+
+
+REST_SECONDS: Final = 0.05
+"""How long a message that lets nobody in waits for another at most: to wake the thread costs as much as a small
+cycle, and a job's pod is told of three times before it runs."""
 
 
 class Engine(Protocol):
@@ -58,8 +63,12 @@ class _Base:
         self._view_handlers.append(handler)
 
     def post(self, message: Message) -> None:
+        """In the event loop. Messages are taken in the order they came in, all of them before the next cycle."""
         self._inbox.append(message)
-        self._wake()
+        if is_urgent(message):
+            self._wake()
+        else:
+            self._wake_soon()
 
     async def ask(self, question: Callable[[Any, Any, datetime], Any]) -> Any:
         """The answer to ``question(state, policy, now)``, asked between two cycles. It must not change the state."""
@@ -79,6 +88,10 @@ class _Base:
 
     def _wake(self) -> None:
         raise TypeError(f"{type(self).__name__} does not say how it is woken")
+
+    def _wake_soon(self) -> None:
+        """For messages after which there is nothing to decide."""
+        self._wake()
 
     def _in_loop(self, loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
         raise TypeError(f"{type(self).__name__} does not say how the loop is reached")
@@ -107,6 +120,7 @@ class EngineThread(_Base):
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ended: asyncio.Event | None = None
         self._failure: BaseException | None = None
+        self._rest: asyncio.TimerHandle | None = None
 
     async def run(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -141,6 +155,17 @@ class EngineThread(_Base):
     def _wake(self) -> None:
         with self._bell:
             self._bell.notify()
+
+    def _wake_soon(self) -> None:
+        if self._loop is None:
+            self._wake()
+        elif self._rest is None:
+            self._rest = self._loop.call_later(REST_SECONDS, self._rested)
+
+    def _rested(self) -> None:
+        self._rest = None
+        if self._inbox:
+            self._wake()
 
     def _in_loop(self, loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
         self._call_loop(call)

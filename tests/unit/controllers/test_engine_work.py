@@ -14,9 +14,10 @@ from worker_agent.api import timestamps
 from worker_agent.api.cluster_queue import ClusterQueue
 from worker_agent.api.local_queue import LocalQueue
 from worker_agent.api.meta import Key, Namespace
+from worker_agent.api.pod import Pod
 from worker_agent.api.resource_flavor import ResourceFlavor
 from worker_agent.api.workload import Workload
-from worker_agent.controllers.engine_messages import Ask, Forget, Put, Remove
+from worker_agent.controllers.engine_messages import Ask, Forget, Put, Remove, is_urgent
 from worker_agent.controllers.engine_thread import EngineTask, EngineThread
 from worker_agent.controllers.engine_work import EngineWork, Pacing
 from worker_agent.engine.policy import DEFAULT
@@ -214,6 +215,40 @@ async def test_both_engines_admit_answer_and_stop(engine_type):
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     assert not [thread for thread in threading.enumerate() if thread.name == "engine"]
+
+
+@pytest.mark.parametrize("engine_type", [EngineTask, EngineThread], ids=["task", "thread"])
+async def test_a_pod_alone_reaches_the_view(engine_type):
+    engine = engine_type(ClusterState(DEFAULT), DEFAULT, SystemClock(), on_plan=lambda plan, seconds: None)
+    running = asyncio.create_task(engine.run())
+    await engine.ask(lambda state, policy, now: None)
+    told = asyncio.Event()
+    engine.add_view_handler(lambda view: told.set())
+    engine.post(Put(kinds.PODS, pod("Running")))
+    async with asyncio.timeout(10):
+        await told.wait()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+def pod(phase, **metadata):
+    return msgspec.convert({"metadata": {"name": "p", "namespace": "n", **metadata}, "status": {"phase": phase}}, Pod)
+
+
+@pytest.mark.parametrize(
+    ("message", "urgent"),
+    [
+        (Put(kinds.PODS, pod("Pending")), False),
+        (Put(kinds.PODS, pod("Running")), False),
+        (Put(kinds.PODS, pod("Succeeded")), True),
+        (Put(kinds.PODS, pod("Running", deletionTimestamp="2026-01-01T00:00:00Z")), True),
+        (Remove(kinds.PODS, Key("n", "p")), True),
+        (put(builders.workload("a")), True),
+    ],
+    ids=["comes", "runs", "ended", "is deleted", "gone", "workload"],
+)
+def test_what_the_engine_is_woken_for_at_once(message, urgent):
+    assert is_urgent(message) == urgent
 
 
 async def test_question_that_fails_fails_for_the_asker_only():
