@@ -1,5 +1,6 @@
 """A federation in memory on virtual time: the real hub and the real agents, API servers that are seen through."""
 
+import asyncio
 import contextlib
 import copy
 import random
@@ -93,22 +94,28 @@ async def _once(body: bytes) -> AsyncIterator[bytes]:
     yield body
 
 
-class SkewedLoopClock(LoopClock):
-    """The wall clock of one program: ``skew`` seconds ahead, and it may jump."""
+class WorldClock(LoopClock):
+    """Bound to the loop it is made in, which every history of a process runs on: it is read a thousand times in each.
 
-    def __init__(self, seed: int, skew: float) -> None:
+    ``skew``: its wall time is so many seconds ahead, and may jump."""
+
+    def __init__(self, seed: int, skew: float = 0.0) -> None:
         super().__init__(START, seed)
         self.skew = skew
+        self._loop_time = asyncio.get_running_loop().time
 
     def now(self) -> datetime:
-        return super().now() + timedelta(seconds=self.skew)
+        return START + timedelta(seconds=self._loop_time() + self.skew)
+
+    def monotonic(self) -> float:
+        return self._loop_time()
 
 
 class World(Federation):
     """One history's federation."""
 
     def __init__(self, script: Script) -> None:
-        super().__init__(script, LoopClock(START, script.seed))
+        super().__init__(script, WorldClock(script.seed))
         self._committed_last: dict[tuple[str, str, str], Document] = {}
         """What the commits so far have left of each object."""
         self.servers = {name: self._server(name) for name in (MANAGER, *WORKERS)}
@@ -132,7 +139,7 @@ class World(Federation):
         return [f"the hub is not in contact with {name} again" for name in sorted(missing)]
 
     def _clock(self, skew: float) -> Skewed:
-        return SkewedLoopClock(self.script.seed, skew)
+        return WorldClock(self.script.seed, skew)
 
     def start_another_hub(self, program: str) -> None:
         """A second replica over lines of its own, such as ``hub-2>w1``."""

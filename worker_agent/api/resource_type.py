@@ -14,6 +14,10 @@ class ResourceType:
     plural: str
     namespaced: bool = True
 
+    def __hash__(self) -> int:
+        # Everything that is known is kept by kind: a text remembers its own hash, a tuple of five does not.
+        return hash(self.plural)
+
     @property
     def api_version(self) -> str:
         return f"{self.group}/{self.version}" if self.group else self.version

@@ -74,7 +74,12 @@ def _same_pod_set(ours: Document, theirs: Document, ignore_tolerations: bool) ->
         return False
     fields = ("initContainers", "containers") if ignore_tolerations else ("tolerations", "initContainers", "containers")
     a, b = at(ours, ("template", "spec"), {}), at(theirs, ("template", "spec"), {})
-    return all(normal(a.get(field)) == normal(b.get(field)) for field in fields)
+    return all(_mean_the_same(a.get(field), b.get(field)) for field in fields)
+
+
+def _mean_the_same(ours: Any, theirs: Any) -> bool:
+    # Nearly always one was copied from the other, and equal values are told in a fraction of the time.
+    return bool(ours == theirs) or normal(ours) == normal(theirs)
 
 
 def normal(value: Any, *, quantities: bool = False) -> Any:

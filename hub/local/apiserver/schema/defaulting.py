@@ -24,7 +24,7 @@ def _fill_map(value: dict[str, Any], node: Node) -> dict[str, Any]:
     if node.defaulted is None:
         node.defaulted = tuple(pair for pair in node.fields.items() if pair[1].deep_defaults)
     for name, child in node.defaulted:
-        old = value.get(name, MISSING)
+        old: Any = value.get(name, MISSING)
         new = _start(old, child)
         if new is not MISSING:
             new = fill(new, child)
@@ -34,14 +34,14 @@ def _fill_map(value: dict[str, Any], node: Node) -> dict[str, Any]:
     if element is not None and element.deep_defaults:
         for key, old in value.items():
             if key not in node.fields:
-                new = fill(_start(old, element) if old is None else old, element)
+                new = fill(_start(None, element) if old is None else old, element)
                 if new is not old:
                     changed[key] = new
     return {**value, **changed} if changed else value
 
 
 def _fill_list(value: list[Any], element: Node) -> list[Any]:
-    filled = [fill(_start(item, element) if item is None else item, element) for item in value]
+    filled = [fill(_start(None, element) if item is None else item, element) for item in value]
     return filled if any(new is not old for new, old in zip(filled, value, strict=True)) else value
 
 
