@@ -65,6 +65,7 @@ class Tally:
             "seconds": round(time.monotonic() - self.began, 1),
             "cpu_seconds": round(cpu, 1),
             "histories_per_cpu_second": round(self.run / cpu, 2) if cpu else None,
+            "compiled_modules": _compiled_modules(),
             **{f"{what}_per_history": _spread(counted) for what, counted in self.held.items()},
         }
 
@@ -86,6 +87,12 @@ def _cpu_seconds() -> float:
     """Of this process, which has imported everything, and of all that it has forked and that have ended."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def _compiled_modules() -> int:
+    """How many of the program's own modules are compiled ones (``scripts/compile``) in this run."""
+    ours = [module for name, module in sys.modules.items() if name.startswith(("hub.", "worker_agent."))]
+    return sum((getattr(module, "__file__", None) or "").endswith(".so") for module in ours)
 
 
 def _spread(counted: Counter[int]) -> dict[str, float]:
