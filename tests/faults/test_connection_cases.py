@@ -1,4 +1,7 @@
-"""Workers that come, go and change while jobs wait or run, on virtual time."""
+"""Workers that come, go and change while jobs wait or run, on virtual time.
+
+Reports of users: B01, B02, B03, B06, B07, B08, B09, B33, B32, B42 in this order.
+"""
 
 import asyncio
 import base64

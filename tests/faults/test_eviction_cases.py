@@ -1,4 +1,7 @@
-"""Evictions on either side, and what is left or put back on workers, on virtual time."""
+"""Evictions on either side, and what is left or put back on workers, on virtual time.
+
+Reports of users: B11, B22, B23, B24, B28, B25 (its variants) and B40 in this order.
+"""
 
 import asyncio
 from dataclasses import dataclass

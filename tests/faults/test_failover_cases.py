@@ -1,4 +1,8 @@
-"""Outages that users of multi-cluster queueing have met, on virtual time."""
+"""Outages that users of multi-cluster queueing have met, on virtual time.
+
+Their reports: B25, B37, B29, B43, B35 in this order (B34, B39 and B44 are in ``test_kind_cases``, B30 in
+``test_remote_object_cases``).
+"""
 
 import asyncio
 import json
