@@ -159,7 +159,7 @@ class Hub:
         turns = TurnMaker(self.objects, self.sync, table, configuration.sync, clock)
         dispatch = DispatchSettings(configuration.round_timeout)
         self.dispatch = DispatchLoop(turns, self.evaluator, self.applier, dispatch, self.metrics, clock)
-        preflight = Preflight(self.clients.link, clock)
+        preflight = Preflight(self.clients.link, clock, configuration.sync.origin)
         self.dispatch.use(preflight)
         self.paused = PausedWork(turns, preflight.checked, self.dispatch.judged, self.applier, clock)
         if configuration.sync.dispatcher == CAPACITY_AWARE:

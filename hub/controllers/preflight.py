@@ -11,6 +11,7 @@ from hub.controllers.dispatch_turn import Turn
 from hub.engine import evaluation, needs
 from hub.engine.evaluation import impossible
 from hub.engine.needs import Need
+from worker_agent.api import names
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.errors import ApiError, NotFound
 from worker_agent.kube.transport import Request
@@ -30,8 +31,9 @@ _Place = tuple[str, str, Need]
 class Preflight:
     """``link(cluster)`` gives the connection of a worker in contact. Nothing is asked for jobs without needs."""
 
-    def __init__(self, link: Callable[[str], WorkerConnection | None], clock: Clock) -> None:
+    def __init__(self, link: Callable[[str], WorkerConnection | None], clock: Clock, origin: str) -> None:
         self._link = link
+        self._origin = origin
         self._clock = clock
         self._known: dict[_Place, tuple[bool, float]] = {}
 
@@ -78,7 +80,7 @@ class Preflight:
 
     async def _ask(self, link: WorkerConnection, namespace: str, need: Need) -> bool:
         try:
-            await link.client.raw(_question(namespace, need))
+            await link.client.raw(question(namespace, need, self._origin))
         except NotFound:
             return False
         except (ApiError, ConnectionError) as error:
@@ -86,8 +88,10 @@ class Preflight:
         return True
 
 
-def _question(namespace: str, need: Need) -> Request:
+def question(namespace: str, need: Need, origin: str) -> Request:
     if need.kind == needs.KIND:
-        return Request("GET", need.resource.path(namespace), (("limit", "1"),), METADATA_ONLY)
+        # An agent shows jobs to its hub only where the question is for those of the hub's own origin.
+        ours = f"{names.MULTIKUEUE_ORIGIN_LABEL}={origin}"
+        return Request("GET", need.resource.path(namespace), (("labelSelector", ours), ("limit", "1")), METADATA_ONLY)
     # The name is all that is wanted: what a Secret holds has no business here.
     return Request("GET", need.resource.path(namespace, need.name), headers=METADATA_ONLY)

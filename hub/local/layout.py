@@ -74,19 +74,30 @@ _given: set[int] = set()
 
 
 def _is_reserved(port: int) -> bool:
-    """Whether the port is ours now: no other process has drawn it and lives."""
+    """Whether the port is ours now: no other process has drawn it and lives. True where that cannot be told."""
+    file = _reservations()
+    if file is None:
+        return True
     try:
-        fcntl.lockf(_reservations(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
-    except OSError:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+    except (BlockingIOError, PermissionError):  # the two ways in which systems say that another holds it
         return False
+    except OSError:  # not every file system keeps locks
+        return True
     return True
 
 
 @cache
-def _reservations() -> int:
-    """A file of which a byte is locked for each port. It stays open: closing it would give every lock back."""
-    path = Path(tempfile.gettempdir()) / f"fedhub-ports-{os.getuid()}"
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+def _reservations() -> int | None:
+    """A file of which a byte is locked for each port. It stays open: closing it would give every lock back.
+
+    None where there is no place for it, or somebody else's file stands there.
+    """
+    try:
+        path = Path(tempfile.gettempdir()) / f"fedhub-ports-{os.getuid()}"
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return None
 
 
 def _is_free(port: int) -> bool:

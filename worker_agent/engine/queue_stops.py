@@ -37,7 +37,7 @@ def cluster_queue(turn: Turn) -> bool:
 def _obey(turn: Turn, queue: _Queue) -> bool:
     if turn.admitted:
         return _drain(turn, queue)
-    if turn.evicted:
+    if turn.evicted and turn.metadata.get("ownerReferences"):
         # Its pods may still run, here or on another cluster: who stops them gives the quota back when they have ended.
         return False
     if not queue.usable:

@@ -192,6 +192,15 @@ def test_holding_queue_lets_run_and_cancels_reservations():
     assert "admission" not in cancelled.workload["status"]
 
 
+@pytest.mark.parametrize(("owners", "kept"), [(OWNER["ownerReferences"], True), ([], False)], ids=["a job", "no job"])
+def test_a_held_queue_leaves_an_evicted_reservation_to_the_job_that_stops(owners, kept):
+    held = builders.cluster_queue(stopPolicy="Hold", admissionChecksStrategy={"admissionChecks": [{"name": "c"}]})
+    reserved = running(checks=[check("Pending")])
+    reserved["metadata"]["ownerReferences"] = owners
+    reserved["status"]["conditions"] = [condition("QuotaReserved", reason="QuotaReserved"), condition("Evicted")]
+    assert ("admission" in settle(reserved, queue=held, active=False).workload["status"]) is kept
+
+
 @pytest.mark.parametrize(
     ("conditions", "cause"),
     [

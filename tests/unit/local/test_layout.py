@@ -24,3 +24,11 @@ def test_a_port_is_given_to_one_process_at_a_time(tmp_path):
         theirs = subprocess.run([sys.executable, "-c", few], env=environment, capture_output=True, check=True)
         holding.communicate(b"\n")
     assert len({*mine, *theirs.stdout.split()}) == 10
+
+
+def test_ports_are_drawn_where_the_file_of_reservations_cannot_be_opened(tmp_path):
+    (tmp_path / f"fedhub-ports-{os.getuid()}").symlink_to("elsewhere")
+    command = [sys.executable, "-c", "from hub.local import layout; print(*layout.free_ports(2))"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    drawn = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=60)
+    assert len(drawn.stdout.split()) == 2
