@@ -117,7 +117,8 @@ async def explain(manager: Manager, asker: Asker, document: Document, *, submitt
     """The outlook of a Workload document. Raises Unanswerable, ApiError, ConnectionError."""
     sight = Sight.of(document)
     now = manager.client.clock.now()
-    owner = sync_owner.find(sight.view, sync_owner.table(KINDS.values()))
+    configuration = asker.configuration
+    owner = sync_owner.find(sight.view, sync_owner.table((*KINDS.values(), *configuration.external_kinds)))
     if owner.kind is None:
         raise Unanswerable(f"{sight.key}: {sync_owner.no_adapter(owner)}: such workloads are not sent to workers")
     queue = await manager.queue_of(sight)
@@ -129,12 +130,13 @@ async def explain(manager: Manager, asker: Asker, document: Document, *, submitt
     reading = Reading(manager.client, manager.clusters, asker)
     await reading.read([name for name in order if name in manager.clusters])
     asked = candidates.choose(order, manager.clusters, reading.reached, policy, sight.view)
-    copy = remote_objects.workload_copy(document, asker.configuration.sync)
+    copy = remote_objects.workload_copy(document, configuration.sync)
     copy["metadata"]["creationTimestamp"] = timestamps.rfc3339(now)
-    request = Request(sight.key.namespace, sight.key.name, owner.kind.framework, asked.open, msgspec.json.encode(copy))
+    framework = owner.kind.framework if owner.kind.reported else ""
+    request = Request(sight.key.namespace, sight.key.name, framework, asked.open, msgspec.json.encode(copy))
     evaluations = _evaluations(reading, request, asked, sight, now)
     found = Candidates(sight.key, tuple(evaluations[name] for name in order), preference=asked.preference)
-    decision = dispatch.decide(found, policy, now, asker.configuration.round_timeout)
+    decision = dispatch.decide(found, policy, now, configuration.round_timeout)
     outlooks = [
         explanation.of(each, request, reading.views.get(each.cluster), now, reading.reached.get(each.cluster))
         for each in decision.ranked

@@ -12,6 +12,7 @@ from tests.integration.federation.world import Federation, job, running, runs_on
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import MULTIKUEUE_CLUSTERS
 from worker_agent.engine.policy import Policy
+from worker_agent.jobs import declared
 
 
 def asker(world: Federation, *own: str) -> Asker:
@@ -100,3 +101,18 @@ async def test_a_queue_that_is_missing_is_named():
         document["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "nowhere"}
         with pytest.raises(Unanswerable, match="LocalQueue ns/nowhere does not exist on the manager: create it"):
             await what_if(world, document)
+
+
+async def test_a_foreign_kind_is_judged_as_dispatch_judges_it():
+    foreign = FederationConfiguration(external_kinds=(declared.external("Run.v1.example.com"),))
+    async with running(east=4) as world:
+        await both_active(world)
+        classes = await hypothetical.priority_classes(world.manager.client)
+        made = hypothetical.workload_of(job("train"), "ns", SyncPolicy().jobs, classes)
+        made["metadata"]["ownerReferences"][0] |= {"apiVersion": "example.com/v1", "kind": "Run"}
+        manager = await Manager.read(world.manager.client)
+        with pytest.raises(Unanswerable, match="No multikueue adapter found"):
+            await explaining.explain(manager, asker(world), made, submitted=False)
+        everyone = Asker(foreign, Policy(), world._transport, {})
+        told = await explaining.explain(manager, everyone, made, submitted=False)
+        assert verdicts(told) == {"east": "FITS"}
