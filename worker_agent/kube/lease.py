@@ -79,7 +79,9 @@ class LeaderElection:
         """Who leads as far as is known here: no more is asked than the election asks. Empty where nobody does."""
         if self.is_leader:
             return self.identity
-        return self._holder if self._clock.monotonic() < self._lapses_at else ""
+        # A record that names us may still stand when we have stopped: nobody leads by it.
+        known = self._holder != self.identity and self._clock.monotonic() < self._lapses_at
+        return self._holder if known else ""
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
         """Returns when ``work`` returns (the lease is released); raises what ``work`` raises."""

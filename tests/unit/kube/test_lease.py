@@ -157,7 +157,10 @@ async def test_both_know_who_leads_and_that_nobody_does():
     second = Candidate(server, "two")
     await until(lambda: second.election.leader == "one")
     assert first.election.leader == "one"
+    await asyncio.sleep(5)
     first.transport.down = True
+    await until(lambda: not first.election.is_leader)
+    assert first.election.leader == ""
     await until(lambda: second.election.leader != "one")
     await until(lambda: second.election.leader == "two")
     assert first.election.leader == ""
