@@ -22,9 +22,8 @@ from worker_agent.kube.informer import Event, Informer
 REFRESH_SECONDS = 1.0
 """A status is refreshed at most once in so long; the first change after a quiet time is told at once."""
 LONGEST_REFRESH_SECONDS = 8.0
-"""While a status changes at every refresh the time between two of them grows up to this, from 1 over 4 seconds: a
-thousand jobs that start one after the other need not each be told of."""
-REFRESH_GROWTH = 4
+"""While a status changes at every refresh the time between two of them doubles, up to this: a thousand jobs that start
+one after the other need not each be told of."""
 
 VIEWS_UNTIL_KNOWN = 2
 """The engine may be publishing while a change arrives; the view after that one has it."""
@@ -149,7 +148,8 @@ class QueueControllers:
 
     def _refreshed(self, key: Key, instant: float) -> None:
         pause = self._pauses.get(key, REFRESH_SECONDS)
-        self._pauses[key] = next_pause(pause, instant - self._refreshed_at.get(key, float("-inf")))
+        busy = instant - self._refreshed_at.get(key, float("-inf")) < 2 * pause
+        self._pauses[key] = min(2 * pause, LONGEST_REFRESH_SECONDS) if busy else REFRESH_SECONDS
         self._refreshed_at[key] = instant
 
     def _forget(self, key: Key) -> None:
@@ -159,12 +159,6 @@ class QueueControllers:
     async def _cohort(self, key: Key) -> float | None:
         share = self._engine.view.cohort_shares.get(key.name)
         return await self._applier.apply([queue_status.cohort(key.name, share)])
-
-
-def next_pause(pause: float, passed: float) -> float:
-    """Seconds until a status that is refreshed now may be refreshed again; ``passed`` have since it was last, when
-    ``pause`` was to be kept."""
-    return min(REFRESH_GROWTH * pause, LONGEST_REFRESH_SECONDS) if passed < 2 * pause else REFRESH_SECONDS
 
 
 def is_echo(event: Event[ClusterQueue]) -> bool:

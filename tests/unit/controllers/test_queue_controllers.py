@@ -6,7 +6,7 @@ import pytest
 
 from worker_agent.api.cluster_queue import ClusterQueue
 from worker_agent.api.meta import Key, ObjectMeta
-from worker_agent.controllers.queue_controllers import is_echo, next_pause
+from worker_agent.controllers.queue_controllers import is_echo
 from worker_agent.kube.informer import Event, EventType
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -36,14 +36,3 @@ def test_what_else_changes_is_told_at_once(metadata):
 def test_a_new_queue_is_told_at_once():
     made = ClusterQueue(metadata=ObjectMeta(name="q"))
     assert not is_echo(Event(EventType.ADDED, Key("", "q"), None, made))
-
-
-def test_a_status_that_keeps_changing_is_refreshed_more_and_more_seldom():
-    pauses = [1.0]
-    for _ in range(3):
-        pauses.append(next_pause(pauses[-1], pauses[-1]))
-    assert pauses == [1, 4, 8, 8]
-
-
-def test_after_a_quiet_time_a_status_is_refreshed_soon_again():
-    assert next_pause(8.0, 20.0) == 1
