@@ -14,6 +14,8 @@ log = logging.getLogger(__name__)
 
 HANDOVER_SECONDS: Final = 60.0
 """How long a superseded link may take to complete what is under way on it."""
+MOST_REPLICAS: Final = 16
+"""Far more than a hub has: one that is hostile may name another at each dial, and each link holds memory here."""
 
 
 class HeldLinks:
@@ -42,11 +44,14 @@ class HeldLinks:
         return Stand.SETTLED if self.leader in self._current else Stand.SEARCHING
 
     def to(self, met: Replica, address: str, identity: Identity) -> Link | None:
-        """The link to this replica that waits for connections; None where one of this certificate is complete."""
+        """The link to this replica that waits for connections; None where one of this certificate is complete, and
+        where there are too many others."""
         self.leader = met.leader
         self._surroundings.metrics.leads(self.leader in self._current)
         current, begun = self._current.get(met.name), self._begun.get(met.name)
         if current is not None and current.certificate == identity.certificate:
+            return None
+        if current is None and begun is None and len(self._current.keys() | self._begun.keys()) >= MOST_REPLICAS:
             return None
         if begun is None or begun.over or begun.certificate != identity.certificate:
             if begun is not None:

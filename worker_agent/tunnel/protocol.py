@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Self
+from typing import Annotated, Final, Self
 from urllib.parse import urlsplit
 
 import msgspec
@@ -61,11 +61,15 @@ class Issued(msgspec.Struct):
     authority: str
 
 
+ReplicaName = Annotated[str, msgspec.Meta(max_length=512, pattern=r"^[ -~]*\Z")]
+"""What fits into a header."""
+
+
 class Replica(msgspec.Struct, frozen=True):
     """Who answers, and who leads as far as it knows; empty where nobody does."""
 
-    name: str = ""
-    leader: str = ""
+    name: ReplicaName = ""
+    leader: ReplicaName = ""
 
 
 class Problem(msgspec.Struct):

@@ -4,12 +4,13 @@ import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from tests.unit.kube.fake_server import clock, until
 from tests.unit.tunnel.pipes import MemoryPipe, pair
 from worker_agent.kube.transport import Request, Response
-from worker_agent.tunnel.held_links import HANDOVER_SECONDS, HeldLinks
+from worker_agent.tunnel.held_links import HANDOVER_SECONDS, MOST_REPLICAS, HeldLinks
 from worker_agent.tunnel.identity import Identity
 from worker_agent.tunnel.link import Link, Surroundings
 from worker_agent.tunnel.pace import Stand
@@ -119,6 +120,21 @@ async def test_what_an_address_led_to_goes_with_it():
     assert (agent.links.replicas, begun.over, agent.lives) == ([], True, [])
     assert agent.dials("b") is not None
     await agent.links.close()
+
+
+async def test_a_hub_that_names_another_replica_each_time_gets_no_link_to_all_of_them():
+    agent = Agent()
+    for number in range(2 * MOST_REPLICAS):
+        agent.dials(f"r{number}")
+    again = [agent.dials(f"r{number}") is not None for number in range(2 * MOST_REPLICAS)]
+    assert again == [True] * MOST_REPLICAS + [False] * MOST_REPLICAS
+    await agent.links.close()
+
+
+@pytest.mark.parametrize("name", [r"a\r\nfedhub-cluster-uid: b", r"\u0000", "a" * 513])
+def test_a_name_that_fits_into_no_header_is_not_taken(name):
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.json.decode(f'{{"name": "{name}"}}', type=Replica)
 
 
 async def test_two_dials_at_a_time_make_different_connections():
