@@ -22,6 +22,8 @@ FOUND_SECONDS: Final = 60.0
 """How long an object that was there is taken to be there."""
 
 METADATA_ONLY: Final = {"accept": "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"}
+METADATA_OF_LIST: Final = {"accept": "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"}
+"""API servers answer 406 where the form of one object is asked of a list."""
 MISSING_SECONDS: Final = 5.0
 REMEMBERED: Final = 10_000
 
@@ -92,6 +94,8 @@ def question(namespace: str, need: Need, origin: str) -> Request:
     if need.kind == needs.KIND:
         # An agent shows jobs to its hub only where the question is for those of the hub's own origin.
         ours = f"{names.MULTIKUEUE_ORIGIN_LABEL}={origin}"
-        return Request("GET", need.resource.path(namespace), (("labelSelector", ours), ("limit", "1")), METADATA_ONLY)
+        return Request(
+            "GET", need.resource.path(namespace), (("labelSelector", ours), ("limit", "1")), METADATA_OF_LIST
+        )
     # The name is all that is wanted: what a Secret holds has no business here.
     return Request("GET", need.resource.path(namespace, need.name), headers=METADATA_ONLY)

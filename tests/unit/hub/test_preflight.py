@@ -10,6 +10,7 @@ RUNS = ResourceType("example.com", "v1", "Run", "runs")
 
 
 def test_an_agent_lets_its_hub_ask_whether_a_kind_is_served():
-    asked = api_request.parse(preflight.question("ns", needs.served(RUNS), "manager"))
-    allowed = AllowList("manager", allow_list.default_rules([RUNS])).rule_for(asked)
+    question = preflight.question("ns", needs.served(RUNS), "manager")
+    allowed = AllowList("manager", allow_list.default_rules([RUNS])).rule_for(api_request.parse(question))
     assert (allowed.group, allowed.resource) == ("example.com", "runs")
+    assert "as=PartialObjectMetadataList;" in question.headers["accept"]
