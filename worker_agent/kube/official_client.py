@@ -14,9 +14,10 @@ from typing import Any, Final
 
 import aiohttp
 
-IDLE_SECONDS: Final = 60.0
+IDLE_SECONDS: Final = 50.0
 """How long a connection is kept that nobody uses: a new one costs both sides a TLS handshake, as much as a small
-request. API servers keep theirs for 90 seconds; whoever keeps one longer may send into a connection that is gone."""
+request. API servers keep theirs for 90 seconds and load balancers often for 60; whoever keeps one as long may send
+into a connection that is gone."""
 
 _PACKAGE: Final = "kubernetes"
 _PARENTS: Final = (_PACKAGE, f"{_PACKAGE}.aio", f"{_PACKAGE}.aio.client", f"{_PACKAGE}.aio.utils")
