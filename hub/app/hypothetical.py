@@ -60,7 +60,7 @@ def workload_of(document: Document, namespace: str, policy: JobPolicy, classes: 
     """The Workload for a job manifest; ``namespace`` is used where it names none. Raises BadManifest."""
     kind = kind_of(document)
     if kind.framework not in policy.frameworks:
-        raise BadManifest(f"{kind.framework} is not enabled: add it to integrations.frameworks, and name the --config")
+        raise BadManifest(f"{kind.framework} is not enabled: give a --config whose integrations.frameworks has it")
     metadata = document["metadata"]
     name = metadata.get("name") or f"{metadata.get('generateName') or kind.resource.kind.lower()}what-if"
     submitted = {**document, "metadata": {"namespace": namespace, **metadata, "name": name, "uid": UID}}

@@ -21,7 +21,10 @@ def enroll(  # noqa: PLR0913, PLR0917 - the command's own options
     cluster: Annotated[str, typer.Argument(help="The MultiKueueCluster; it is created where there is none.")],
     hub: Annotated[
         list[str] | None,
-        typer.Option(help="Address of a hub replica as agents reach it; default: federation.agents.addresses."),
+        typer.Option(
+            help="Address of the hub as agents reach it, https://host:port: one for all replicas, or one of each; "
+            "default: federation.agents.addresses."
+        ),
     ] = None,
     token_lifetime: Annotated[str, typer.Option(help="How long the token may be used, e.g. 30m or 24h.")] = "1h",
     config: Config = None,
@@ -49,7 +52,8 @@ def enroll(  # noqa: PLR0913, PLR0917 - the command's own options
         output.fail(f"--token-lifetime: {token_lifetime}: must be more than 0s", 2)
     if not hubs:
         output.fail(
-            "no address of the hub is known: give --hub https://host:port, or --config with agents.addresses", 2
+            "the hub's address is unknown: give --hub https://host:port, or --config with federation.agents.addresses",
+            2,
         )
     if not protocol.is_agent_name(cluster):
         output.fail(f"{cluster!r}: a name is made of lower case letters, digits, '-' and '.'", 2)

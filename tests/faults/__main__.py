@@ -128,14 +128,18 @@ class Limit:
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.faults", description="histories under faults")
-    parser.add_argument("--histories", type=int, default=100)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.faults",
+        description="Histories of a federation under faults, each drawn from its seed and held against the model.",
+        epilog="scripts/test faults --compiled, before all options, runs them on compiled modules.",
+    )
+    parser.add_argument("--histories", type=int, default=100, help="how many (default: %(default)s)")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--seed", type=int, help="one history, with its script")
     parser.add_argument(
         "--size", type=Size, choices=list(Size), help=f"default: {Size.MIXED}; with --http and --real {Size.LARGE}"
     )
-    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=1, help="how many at a time (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.0, help="end after so long; 0: when all have run")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--http", action="store_true", help="in real time, on embedded API servers over HTTP")

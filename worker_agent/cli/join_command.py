@@ -23,7 +23,10 @@ Format = Annotated[Output, typer.Option("--output", "-o", help="How the answer i
 
 def join(  # noqa: PLR0913, PLR0917 - the command's own options
     cluster: Annotated[str, typer.Argument(help="The name under which the hub knows this cluster.")],
-    hub: Annotated[list[str], typer.Option(help="Address of the hub, https://host:port; one per replica of it.")],
+    hub: Annotated[
+        list[str],
+        typer.Option(help="Address of the hub, https://host:port: one for all replicas, or one of each."),
+    ],
     ca_pin: Annotated[str, typer.Option(help="Fingerprint of the hub's authority, sha256:...")],
     token: Annotated[
         str,

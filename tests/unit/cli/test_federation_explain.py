@@ -61,7 +61,7 @@ def test_what_if_names_a_file_that_is_not_there():
     ("text", "told"),
     [
         ("{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {}}", "is no job; jobs are: AppWrapper"),
-        ("{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: r}, spec: {}}", "ray.io/rayjob is not enabled"),
+        ("{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: r}, spec: {}}", "give a --config whose integrations"),
         (JOB.replace("spec: {template", "spec: {parallelism: many, template"), "Job j: "),
         (JOB.replace("{name: j}", "{name: j, labels: {kueue.x-k8s.io/priority-class: high}}"), '"high" not found'),
     ],

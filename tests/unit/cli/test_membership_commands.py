@@ -19,7 +19,7 @@ def refused(app, *arguments: str) -> str:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("oregon",), "no address of the hub is known: give --hub https://host:port"),
+        (("oregon",), "give --hub https://host:port, or --config with federation.agents.addresses"),
         (("oregon", "--hub", "http://hub:1"), "http://hub:1: must be https://host:port"),
         (("Oregon", "--hub", "https://hub:1"), "'Oregon': a name is made of lower case letters"),
         (("oregon", "--hub", "https://hub:1", "--token-lifetime", "0s"), "--token-lifetime: 0s: must be more than 0s"),
