@@ -104,8 +104,16 @@ def _tell(results: "list[Result]", format_: Format) -> None:
         ]
     if rows:
         output.entries(["cluster", "check", "found", "object", "what is wrong, and the remedy"], rows)
-    clusters = len({result.cluster for result in results})
-    wrong = sum(each.severity.value != "note" for _, each in found)
-    output.say(
-        f"{wrong} problems found on {clusters} clusters" if wrong else f"nothing is wrong on {clusters} clusters"
-    )
+    output.say(_summary(results))
+
+
+def _summary(results: "list[Result]") -> str:
+    clusters = _counted(len({result.cluster for result in results}), "cluster")
+    wrong = sum(each.severity.value != "note" for result in results for each in result.findings)
+    unmade = sum(not result.made for result in results)
+    words = f"{_counted(wrong, 'problem')} found on {clusters}" if wrong else f"nothing is wrong on {clusters}"
+    return words + (f", but {_counted(unmade, 'check')} could not be made" if unmade else "")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -173,7 +173,7 @@ class _Judgement:
             if pod_set.count:
                 each = {name: amount // pod_set.count for name, amount in pod_set.requests.items()}
                 words = ", ".join(f"{name} {text}" for name, text in sorted(resources.documents(each).items()))
-                shapes.append(f"{pod_set.count} pods of {words}")
+                shapes.append(f"{pod_set.count} {'pod' if pod_set.count == 1 else 'pods'} of {words}")
         return " and ".join(shapes)
 
     def _wait(self) -> int:

@@ -38,6 +38,8 @@ class Result:
     cluster: str
     check: str
     findings: list[Finding] = field(default_factory=list)
+    made: bool = True
+    """Whether the check could be made; where not, its note says why."""
 
     @property
     def ok(self) -> bool:
@@ -78,7 +80,7 @@ def examine(read: Snapshot) -> list[Result]:
             ]
         else:
             found = list(check.check(read))
-        results.append(Result(read.cluster, check.NAME, list(found)))
+        results.append(Result(read.cluster, check.NAME, list(found), made=not unread))
     return results
 
 
@@ -96,7 +98,7 @@ async def _worker(
         problem = f"does not answer within {PATIENCE_SECONDS:g} s"
     except Unasked as error:
         unasked = finding.note(f"cluster/{name}", f"not looked at: {error}", REMEDY.format(name=name))
-        return [Result(name, "contact", [unasked])]
+        return [Result(name, "contact", [unasked], made=False)]
     except ApiError as error:
         problem = error.message
     except (ConnectionError, CredentialError, ValueError) as error:

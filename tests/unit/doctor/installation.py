@@ -113,9 +113,12 @@ class Installation:
         return next(each for each in self.objects[resource] if each["metadata"]["name"] == name)
 
     def findings(self) -> list[Finding]:
+        return [each for result in self.results() for each in result.findings]
+
+    def results(self) -> list[examination.Result]:
         snapshot = Snapshot("oregon", self.role, NAMESPACE, NOW, self.clock_error, self.objects, self.unreadable)
         snapshot.secrets, snapshot.denied = self.secrets, self.denied
-        return [each for result in examination.examine(snapshot) for each in result.findings]
+        return examination.examine(snapshot)
 
 
 KUBECONFIG = """

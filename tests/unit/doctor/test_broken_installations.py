@@ -8,6 +8,7 @@ import pytest
 
 from hub.app.doctor.finding import Severity
 from hub.app.doctor.snapshot import ENDPOINT_SLICES, Role
+from hub.cli import doctor_command
 from tests.unit.doctor.installation import (
     EARLIER,
     KUBECONFIG,
@@ -363,3 +364,10 @@ def test_what_may_not_be_read_is_a_note_and_nothing_wrong() -> None:
     found = installation.findings()
     assert {each.severity for each in found} == {Severity.NOTE}
     assert any("not looked at: you may not" in each.problem for each in found)
+
+
+def test_checks_that_could_not_be_made_are_counted_in_the_summary() -> None:
+    sound = Installation().results()
+    blind = Installation(unreadable={kinds.CUSTOM_RESOURCE_DEFINITIONS: "you may not"}, denied=None).results()
+    assert doctor_command._summary(sound) == "nothing is wrong on 1 cluster"
+    assert "nothing is wrong on 1 cluster, but " in doctor_command._summary(blind)

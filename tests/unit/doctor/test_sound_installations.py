@@ -7,6 +7,7 @@ import pytest
 from hub.app.doctor import examination, snapshot
 from hub.app.doctor.finding import Severity
 from hub.app.doctor.snapshot import ENDPOINT_SLICES, Role
+from hub.cli import doctor_command
 from tests.unit.doctor.installation import NAMESPACE, NOW, Installation
 from worker_agent.aggregated.registration import SERVICES
 from worker_agent.api import resource_type as kinds
@@ -77,6 +78,7 @@ async def test_a_worker_that_only_ones_own_context_reaches_is_not_looked_at() ->
     (result,) = await examination._worker(None, "oregon", NAMESPACE, reach)  # type: ignore[arg-type]
     assert result.ok
     assert result.findings[0].problem == "not looked at: its agent dials the hub"
+    assert doctor_command._summary([result]) == "nothing is wrong on 1 cluster, but 1 check could not be made"
 
 
 @pytest.mark.parametrize(

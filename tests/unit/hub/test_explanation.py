@@ -43,6 +43,11 @@ def test_more_than_the_quota_names_the_quota_that_would_do():
     assert told.change == "2 more cpu in flavor default (nominalQuota 6 instead of 4) of ClusterQueue cq"
 
 
+def test_pods_that_no_node_can_hold_are_counted_and_described():
+    small = (*worker("a", cpu=4), knowledge.report("a", largest={"default": 2}))
+    assert "no node is large enough for 1 pod of cpu 3" in outlook(known(*small), request("a", cpu=3)).blocker
+
+
 @pytest.mark.parametrize(
     ("event", "change"),
     [
