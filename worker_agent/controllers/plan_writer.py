@@ -82,11 +82,12 @@ class PlanWriter:
         self.controller: Controller[Key] = Controller("scheduler", self._write, workers=WORKERS, clock=clock)
 
     def take(self, plan: Plan) -> None:
-        """Of several decisions about one Workload the newest counts; an admission stands until it is written."""
+        """Of several decisions about one Workload the newest counts; an admission stands until it is written, or one of
+        a namesake is to be."""
         for step in plan:
             if isinstance(step, Preempt | Evict):
                 self._departures[step.key] = step
-            elif not isinstance(self._steps.get(step.key), Admit):
+            elif not _stands(self._steps.get(step.key), step):
                 self._steps[step.key] = step
             self.controller.enqueue(step.key)
 
@@ -240,7 +241,7 @@ class PlanWriter:
     async def _depart(self, key: Key, step: Departure | None) -> None:
         """A workload makes way. The engine waits for that to show, so it is tried until it is written."""
         workload = None if step is None else self._known.document(WORKLOADS, key)
-        if step is None or workload is None or not reservation.has_quota(workload):
+        if step is None or workload is None or not reservation.has_quota(workload) or _is_of_namesake(workload, step):
             return
         try:
             await self._applier.apply_in_turn(self._departure_intents(step, workload))
@@ -282,7 +283,17 @@ def _holds(workload: Document, step: Admit) -> bool:
     return reservation.has_quota(workload) and admission.get("clusterQueue") == step.cluster_queue
 
 
+def _stands(taken: Step | None, newer: Step) -> bool:
+    return isinstance(taken, Admit) and not (isinstance(newer, Admit) and newer.uid != taken.uid)
+
+
+def _is_of_namesake(workload: Document, step: Admit | Departure) -> bool:
+    """Whether the object decided on is gone, and another has its name: on a worker, a Workload's next copy."""
+    decided_on = "" if isinstance(step, Replaced) else step.uid
+    return bool(decided_on) and (workload.get("metadata") or {}).get("uid", "") != decided_on
+
+
 def _is_outdated(workload: Document, step: Admit) -> bool:
-    """Whether the spec changed after the engine looked at it: the admission may not suit the new one."""
+    """Whether the object, or its spec, is another than the engine looked at: the admission may not suit it."""
     generation = (workload.get("metadata") or {}).get("generation", 0)
-    return bool(step.generation) and generation != step.generation
+    return _is_of_namesake(workload, step) or (bool(step.generation) and generation != step.generation)

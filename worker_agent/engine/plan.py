@@ -35,6 +35,8 @@ class Admit:
     """The workload held quota before; its pods got the place that was lacking."""
     generation: int = field(default=0, compare=False)
     """Of the object the decision was made on; a newer spec wants a new decision. 0: not known."""
+    uid: str = field(default="", compare=False)
+    """Of that object: a namesake that came after it wants a decision of its own. Empty: not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ class Preempt:
     """Of both workloads: ends the message of the event on the victim."""
     preemptor_story: str = ""
     """Message of the event on the preemptor."""
+    uid: str = field(default="", compare=False)
+    """The victim's: a namesake that came after it does not make way. Empty: not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,8 @@ class Evict:
     reason: str
     message: str
     cluster_queue: str
+    uid: str = field(default="", compare=False)
+    """As of a victim."""
 
 
 class Requeue(NamedTuple):

@@ -107,7 +107,7 @@ class Processing:
         nodes = ",".join(node.name for node in entry.row.workload.status.unhealthy_nodes or ())
         message = f"Workload was evicted as there was no replacement for unhealthy node(s): {nodes}"
         entry.outcome = Outcome.EVICTED
-        self._steps.append(Evict(entry.row.key, names.EVICTED_NODE_FAILURES, message, queue.name))
+        self._steps.append(Evict(entry.row.key, names.EVICTED_NODE_FAILURES, message, queue.name, entry.row.uid))
 
     # -- questions -------------------------------------------------------------------------------------------------
 
@@ -237,7 +237,7 @@ class Processing:
         entry.refuse(text, names.WAITING_FOR_PREEMPTED_WORKLOADS, RequeueReason.PENDING_MIGRATION)
         if self._state.evicting.get(sibling.key) != sibling.uid:
             message = variants.migration_message(entry.row)
-            self._steps.append(Evict(sibling.key, names.EVICTED_FLAVOR_MIGRATION, message, queue.name))
+            self._steps.append(Evict(sibling.key, names.EVICTED_FLAVOR_MIGRATION, message, queue.name, sibling.uid))
         return True
 
     def _preempt(self, entry: Entry, queue: ClusterQueueRow) -> None:
@@ -286,6 +286,7 @@ class Processing:
             "" if replaced is None else slice_replacement.finished_message(entry.row),
             entry.second_pass,
             generation=entry.row.workload.metadata.generation,
+            uid=entry.row.uid,
         )
         entry.row.scan = entry.scan
         pod_sets = tuple(admission.pod_set_rows(entry.row, assignment))

@@ -166,6 +166,27 @@ async def test_admission_of_an_older_spec_is_forgotten():
     assert (desk.posted, desk.bodies) == ([Forget(KEY)], [])
 
 
+async def test_admission_of_an_earlier_namesake_is_forgotten():
+    """Its quota was given back, and may be another's by now."""
+    desk = Desk()
+    await desk.write(replace(ADMIT, generation=0, uid="uid-of-the-copy-before"))
+    assert (desk.posted, desk.bodies) == ([Forget(KEY)], [])
+
+
+async def test_admission_of_a_namesake_comes_in_the_place_of_one_that_is_not_written_yet():
+    desk = Desk()
+    await desk.write(replace(ADMIT, uid="uid-of-the-copy-before"), replace(ADMIT, uid="uid-w"))
+    assert desk.posted == []
+    assert desk.bodies[0]["status"]["admission"] == ADMISSION
+
+
+async def test_namesake_of_a_victim_keeps_its_quota():
+    desk = Desk(documents=[workload(), workload("victim", conditions=[true("QuotaReserved")])])
+    victim = Preempt(Key("ns", "victim"), KEY, "InClusterQueue", "Preempted to accommodate", "q")
+    await desk.write(replace(victim, uid="uid-of-the-copy-before"))
+    assert desk.bodies == []
+
+
 async def test_reason_is_told_once():
     desk = Desk()
     await desk.write(NO_QUOTA)

@@ -30,4 +30,5 @@ def steps(
             row.reserved_in,
             told,
             messages.preemptor_story(row, told),
+            uid=row.uid,
         )
