@@ -21,7 +21,7 @@ class Replicas:
         self.agents = {}
 
     async def start(self, name):
-        timing = {"lease_duration": "3s", "renew_deadline": "2s", "retry_period": "100ms"}
+        timing = {"lease_duration": "7s", "renew_deadline": "6s", "retry_period": "100ms"}
         settings = AgentSettings(leader_election=timing)
         surroundings = Surroundings(
             self.cluster.connected(), SystemClock(), identity=name, webhooks=False, threaded=False
