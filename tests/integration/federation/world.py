@@ -282,7 +282,8 @@ class Federation:
             self.start_worker(name)
 
     async def stop_all(self) -> None:
-        for name in list(self._tasks):
+        """The hub last: who dials it would dial again, and leave it with a handshake when the loop ends."""
+        for name in reversed(list(self._tasks)):
             await self.stop(name)
 
     def _transport(self, credential: Credential) -> Transport:
