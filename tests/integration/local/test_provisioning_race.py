@@ -1,25 +1,12 @@
 """A job that no cluster has nodes for: two are asked, the quicker autoscaler wins, the other is told off in time."""
 
 from hub.local.spec import Autoscaler, Cluster, FederationSpec
-from tests.integration.local.one_cluster.test_provisioning import BURST, GANG, GROWING_QUEUE
+from tests.integration.local.one_cluster.test_provisioning import BURST, BURST_FLAVOR, GANG, GROWING_QUEUE
 from tests.local_federation import Kubectl, cluster, running
 
-MANAGER_QUEUE = """
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: Topology
-metadata: {name: racks}
-spec:
-  levels:
-  - {nodeLabel: rack}
-  - {nodeLabel: kubernetes.io/hostname}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ResourceFlavor
-metadata: {name: burst}
-spec:
-  nodeLabels: {pool: burst}
-  topologyName: racks
----
+MANAGER_QUEUE = (
+    BURST_FLAVOR
+    + """
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: MultiKueueConfig
 metadata: {name: both}
@@ -52,6 +39,7 @@ kind: LocalQueue
 metadata: {namespace: default, name: growing}
 spec: {clusterQueue: growing}
 """
+)
 
 
 def worker(name: str, provision_seconds: float) -> Cluster:

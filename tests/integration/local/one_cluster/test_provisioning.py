@@ -23,7 +23,7 @@ BURST = NodeGroup(
 )
 QUICK = Autoscaler(accept_seconds=1, provision_seconds=2, booking_seconds=30, idle_seconds=2)
 
-GROWING_QUEUE = """
+BURST_FLAVOR = """
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: Topology
 metadata: {name: racks}
@@ -39,6 +39,10 @@ spec:
   nodeLabels: {pool: burst}
   topologyName: racks
 ---
+"""
+GROWING_QUEUE = (
+    BURST_FLAVOR
+    + """
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ProvisioningRequestConfig
 metadata: {name: grow}
@@ -72,6 +76,7 @@ kind: LocalQueue
 metadata: {namespace: default, name: growing}
 spec: {clusterQueue: growing}
 """
+)
 GANG = """
 apiVersion: batch/v1
 kind: Job
