@@ -20,7 +20,7 @@ FOLDER: Final = Path(__file__).parents[1].parent / "shared/reference/kueue-examp
 needs_examples: Final = pytest.mark.skipif(
     not FOLDER.exists(), reason="Kueue's published examples are not beside this checkout"
 )
-PATIENCE_SECONDS: Final = 60
+PATIENCE_SECONDS: Final = 120
 BESIDE: Final = ("service/", "configmap/")
 """What an example brings along that is no job."""
 
@@ -115,7 +115,7 @@ def made(kubectl: Kubectl, example: str) -> Iterator[list[str]]:
     try:
         yield [name for name in names if not name.startswith(BESIDE)]
     finally:
-        kubectl("delete", *names, "-n", "default", "--timeout=30s", "--ignore-not-found")
+        kubectl("delete", *names, "-n", "default", "--timeout=90s", "--ignore-not-found")
 
 
 def until(kubectl: Kubectl, name: str, holds: Callable[[Document], bool]) -> Document:

@@ -65,12 +65,12 @@ class Kubectl:
             env=self._environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=200,
             check=False,
         )
         if check:
             assert done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stderr}{done.stdout}"
         return done.stdout if done.returncode == 0 else done.stderr
 
-    def wait(self, target: str, condition: str, *arguments: str, seconds: int = 60) -> str:
+    def wait(self, target: str, condition: str, *arguments: str, seconds: int = 120) -> str:
         return self("wait", target, f"--for={condition}", f"--timeout={seconds}s", *arguments)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -16,8 +16,11 @@ WEBHOOKS = (
     "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
     "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
 )
-TURNED_AWAY = frozenset({429, 503, 504})
+UNKNOWN = 404
+"""There is no such kind, and so there are no objects of it."""
 TURNED_AWAY_SECONDS = 0.2
+MOST_TURNED_AWAY = 600
+"""Of a kind in a row; then the server has another reason than its load."""
 EVENTS = "/apis/events.k8s.io/v1/events"
 BUILT_IN = (
     "/apis/batch/v1/jobs",
@@ -77,9 +80,12 @@ async def wipe(transport: Transport, written: set[Kind], definitions: Iterable[d
     """
     custom = [f"/apis/{crd['spec']['group']}/{_stored(crd)}/{crd['spec']['names']['plural']}" for crd in definitions]
     # A webhook whose program is gone would refuse all that follows, whoever wrote it.
-    left = [*WEBHOOKS, *(path for path in (*custom, *BUILT_IN) if kind_of(path) in written)]
+    left = [
+        _Wiping(transport, path)
+        for path in (*WEBHOOKS, *(path for path in (*custom, *BUILT_IN) if kind_of(path) in written))
+    ]
     while left:  # controllers may have made more meanwhile
-        left = [path for path in left if await _Wiping(transport, path).run()]
+        left = [each for each in left if await each.run()]
     written.clear()
 
 
@@ -89,24 +95,32 @@ def _stored(crd: dict[str, Any]) -> str:
 
 @dataclass
 class _Wiping:
-    """One pass over all objects of a kind."""
+    """Passes over all objects of a kind."""
 
     transport: Transport
     path: str
-    _namespaces: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    _turned_away: int = 0
 
     async def run(self) -> bool:
-        """Whether any was left, or may be: a server under load turns questions away, which is no answer."""
+        """Whether any was left, or may be: what a server says that turns a question away is no answer.
+
+        Raises RuntimeError where it does so all the time.
+        """
         status, found = await _answer(self.transport, "GET", self.path)
-        if status in TURNED_AWAY:
+        if status not in (200, UNKNOWN):
+            self._turned_away += 1
+            if self._turned_away > MOST_TURNED_AWAY:
+                raise RuntimeError(f"{self.path} cannot be emptied: {status} {found.get('message')}")
             await asyncio.sleep(TURNED_AWAY_SECONDS)
             return True
+        self._turned_away = 0
+        namespaces: dict[str, list[dict[str, Any]]] = {}
         for item in found.get("items") or ():
             if self._is_of_a_test(item["metadata"]):
-                self._namespaces.setdefault(item["metadata"].get("namespace", ""), []).append(item["metadata"])
-        for namespace, own in self._namespaces.items():
+                namespaces.setdefault(item["metadata"].get("namespace", ""), []).append(item["metadata"])
+        for namespace, own in namespaces.items():
             await self._remove(namespace, own)
-        return bool(self._namespaces)
+        return bool(namespaces)
 
     async def _remove(self, namespace: str, own: Sequence[dict[str, Any]]) -> None:
         for metadata in own:

@@ -23,7 +23,7 @@ from hub.local.federation import Federation
 from hub.local.programs import Program
 from tests.balancer import Balancer
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 120.0
 
 
 @dataclass

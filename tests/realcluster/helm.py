@@ -40,15 +40,19 @@ def run(*arguments: str, kubeconfig: Path | None = None, stdin: str = "") -> "su
 
 
 @cache
-def _text(chart: str, values: str) -> str:
-    done = run("template", chart, str(CHARTS / chart), "-n", "fedhub-system", "-f", "-", stdin=values)
+def _text(chart: str, values: str, release: str, namespace: str) -> str:
+    done = run("template", release, str(CHARTS / chart), "-n", namespace, "-f", "-", stdin=values)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def text(chart: str, values: Mapping[str, Any] | None = None) -> str:
-    """What ``helm template`` makes of the chart with ``values`` over its own; what it refuses is an AssertionError."""
-    return _text(chart, yaml.safe_dump(dict(values or {})))
+def text(
+    chart: str, values: Mapping[str, Any] | None = None, *, release: str = "", namespace: str = "fedhub-system"
+) -> str:
+    """What ``helm template`` makes of the chart with ``values`` over its own; what it refuses is an AssertionError.
+
+    The release is called as the chart unless told otherwise."""
+    return _text(chart, yaml.safe_dump(dict(values or {})), release or chart, namespace)
 
 
 def rendered(chart: str, values: Mapping[str, Any] | None = None) -> Objects:

@@ -2,7 +2,9 @@
 
 import copy
 import json
+import ssl
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import yaml
 from hub.local.simulation.shape import ClusterShape
 from tests.local_federation import KUBECTL
 from tests.realcluster import helm, kueue
+from tests.realcluster.cert_manager import CertManager
 from tests.realcluster.members import Member, Members
 from tests.realcluster.pod_processes import own_address
 
@@ -86,6 +89,12 @@ WITHOUT_DEFINITIONS = {"crds": {"enabled": False}}
 """They are large, and the same each time."""
 DUAL_STACK = "webhookService.ipDualStack.enabled"
 """Needs a cluster that has both families of addresses."""
+QUEUE = {
+    "apiVersion": "kueue.x-k8s.io/v1beta2",
+    "kind": "ClusterQueue",
+    "metadata": {"name": "cq"},
+    "spec": {"cohortName": "all"},
+}
 FOREIGN = {"ServiceMonitor", "PrometheusRule", "Issuer", "Certificate"}
 """Kinds that a bare cluster does not know."""
 
@@ -203,6 +212,59 @@ def _taken(cluster: Member, made: helm.Objects, path: str) -> None:
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": wanted})
     done = kubectl(cluster, "apply", "--server-side", "--dry-run=server", "-f", "-", stdin=text)
     assert done.returncode == 0, f"{path}: {done.stderr}"
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_namespace_may_be_called_as_the_chart_and_a_release_as_the_namespace(program: str):
+    chart = f"fedhub-{program}"
+    made = helm.objects(helm.text(chart, WITHOUT_DEFINITIONS, release="fedhub-system", namespace=chart))
+    assert {namespace for _, namespace, _ in made} == {"", "kube-system", chart}
+    config = made["ConfigMap", chart, f"fedhub-system-{chart}-config"]
+    settings = yaml.safe_load(config["data"]["config.yaml"])
+    assert settings["namespace"] == chart
+    service = settings["internalCertManagement"]["webhookServiceName"]
+    assert ("Service", chart, service) in made
+    hooks = [hook for found in made.values() for hook in found.get("webhooks", ())]
+    places = {(hook["clientConfig"]["service"]["namespace"], hook["clientConfig"]["service"]["name"]) for hook in hooks}
+    assert places == {(chart, service)}
+
+
+def test_certificates_of_cert_manager_are_shown_and_trusted(cluster: Member):
+    """Where there is no cert-manager: its certificates and its injection of their CAs come from the test."""
+    where = ["-n", "fedhub-system"]
+    kubectl(cluster, "create", "namespace", "fedhub-system")
+    signed = CertManager(helm.rendered("fedhub-agent", {"enableCertManager": True}))
+    done = kubectl(cluster, "apply", "--server-side", "-f", "-", stdin=signed.objects())
+    assert done.returncode == 0, done.stderr
+    try:
+        ready = kubectl(cluster, "rollout", "status", *where, "deployment/fedhub-agent", "--timeout=180s")
+        assert ready.returncode == 0, cluster.pods.logs()[-4000:]
+        created = kubectl(cluster, "create", "-f", "-", stdin=json.dumps(QUEUE))
+        assert created.returncode == 0, f"a webhook is not trusted: {created.stderr}"
+        older = kubectl(cluster, "get", "clusterqueues.v1beta1.kueue.x-k8s.io", "cq", "-o", "jsonpath={.spec.cohort}")
+        assert older.stdout == "all", f"conversion is not trusted: {older.stderr}"
+        told = _until_served(cluster, "/apis/visibility.kueue.x-k8s.io/v1beta2/clusterqueues/cq/pendingworkloads")
+        assert json.loads(told)["items"] == []
+        shown = {
+            ssl.get_server_certificate(("127.0.0.1", running.ports["metrics"])).strip()
+            for running in cluster.pods.running.values()
+        }
+        metrics = signed.bundles["fedhub-system", "fedhub-agent-metrics-cert"].certificate
+        assert shown == {metrics.decode().strip()}
+    finally:
+        removed = uninstall(cluster)
+        kubectl(cluster, "delete", "--ignore-not-found", "-f", "-", stdin=signed.objects())
+        kubectl(cluster, "delete", "namespace", "fedhub-system", "--ignore-not-found")
+    assert removed.returncode == 0, removed.stderr
+
+
+def _until_served(cluster: Member, path: str) -> str:
+    """The answer of an aggregated API, which an API server looks for every few seconds."""
+    deadline = time.monotonic() + 120
+    while (done := kubectl(cluster, "get", "--raw", path)).returncode:
+        assert time.monotonic() < deadline, done.stderr
+        time.sleep(0.5)
+    return done.stdout
 
 
 def test_the_agent_is_installed_and_goes(cluster: Member):

@@ -47,11 +47,11 @@ class BearerAccess:
 
     async def refusal(self, headers: Mapping[str, str], access: PathAccess) -> Refusal | None:
         """Who cannot be asked about is refused: 500, for it is no fault of theirs."""
-        scheme, _, token = headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not token.strip():
+        token = _token(headers.get("Authorization", ""))
+        if not token:
             return Refusal(401, "Unauthorized")
         try:
-            user = await self._user(token.strip())
+            user = await self._user(token)
         except (ApiError, ConnectionError):
             return Refusal(500, "Authentication failed")
         if user == NOBODY:
@@ -78,6 +78,13 @@ class BearerAccess:
         user = _asker(msgspec.json.decode(await self._client.create(TOKEN_REVIEWS, review)))
         self._users.put(mark, user, UNKNOWN_SECONDS if user == NOBODY else KNOWN_SECONDS)
         return user
+
+
+def _token(header: str) -> str:
+    """Empty where the header bears none that could be anybody's; bytes that are no text come as lone surrogates."""
+    scheme, _, token = header.partition(" ")
+    told = scheme.lower() == "bearer" and not any("\ud800" <= character <= "\udfff" for character in token)
+    return token.strip() if told else ""
 
 
 def _asker(review: Document) -> User:

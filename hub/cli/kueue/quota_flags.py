@@ -7,8 +7,10 @@ from typing import Final
 from worker_agent.api import quantity
 from worker_agent.api.document import Document
 
+_RESOURCE: Final = r"(?:(?:\w+(?:[.-]\w+)*[.-]?)?/\w+|\w+(?:[.-]\w+)*)"
+"""Written so that no text can be read in many ways: the time to refuse one would grow with their number."""
 _SPECIFICATION: Final = re.compile(
-    r"[a-z0-9][a-z0-9\-.]{0,252}:((\w+[.-]?)*/?\w+=[\w.+-]+;)*(\w+[.-]?)*/?\w+=[\w.+-]+;?", re.ASCII
+    rf"[a-z0-9][a-z0-9\-.]{{0,252}}:(?:{_RESOURCE}=[\w.+-]+;)*{_RESOURCE}=[\w.+-]+;?", re.ASCII
 )
 Quotas = dict[str, dict[str, Document]]
 """By flavor and resource, what is asked of it: nominalQuota, borrowingLimit, lendingLimit."""

@@ -60,7 +60,7 @@ class Selection(FlagGroup):
         if self.chunk_size >= 0:
             return self.chunk_size
         text = os.environ.get(CHUNK_VARIABLE, "")
-        if text and not text.isdigit():
+        if text and not text.isdecimal():
             output.fail(f"{CHUNK_VARIABLE}={text}: invalid list request limit; it is a number", 2)
         return int(text) if text else _CHUNK
 

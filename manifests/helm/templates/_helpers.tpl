@@ -31,8 +31,13 @@ app.kubernetes.io/part-of: fedhub
 {{- end -}}
 {{- end -}}
 
-{{/* A file of the manifests with the names and the namespace of this release. */}}
+{{/* A file of the manifests with the names and the namespace of this release, each of which may contain the other's. */}}
 {{- define "fedhub.renamed" -}}
 {{- $name := include "fedhub.fullname" .root -}}
-{{- .text | replace "fedhub-system" .root.Release.Namespace | replace .root.Chart.Name $name -}}
+{{- .text | replace "fedhub-system" "@namespace@" | replace .root.Chart.Name $name | replace "@namespace@" .root.Release.Namespace -}}
+{{- end -}}
+
+{{/* Where cert-manager finds the CA of what a Service of this release shows. */}}
+{{- define "fedhub.certificate" -}}
+{{- printf "%s/%s-%s-cert" .root.Release.Namespace (include "fedhub.fullname" .root) .service -}}
 {{- end -}}

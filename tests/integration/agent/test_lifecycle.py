@@ -66,7 +66,6 @@ async def test_maximum_execution_time_deactivates(cluster):
     limited = job("short")
     limited["metadata"]["labels"]["kueue.x-k8s.io/max-exec-time-seconds"] = "1"
     await cluster.create(JOBS, limited)
-    await cluster.started("short")
     await cluster.condition("short", "Evicted", "True", "DeactivatedDueToMaximumExecutionTimeExceeded")
     assert await cluster.events("MaximumExecutionTimeExceeded")
 

@@ -74,7 +74,7 @@ async def test_programs_are_stopped_and_waited_for(client):
     await create(client, DEPLOYMENTS, {"name": "fedhub-agent", "labels": OURS}, NAMESPACE, spec=spec)
     await create(client, PODS, {"name": "one", "labels": OURS}, NAMESPACE, spec=TEMPLATE["spec"])
     removing = asyncio.create_task(removal.remove(client, NAMESPACE, lambda line: None))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         while (await read(client, DEPLOYMENTS, "fedhub-agent", NAMESPACE))["spec"]["replicas"]:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
         assert not removing.done()

@@ -34,9 +34,9 @@ async def test_drained_worker_gives_its_job_to_another():
         async def moved() -> bool:
             return await runs_on(world, "train") == other
 
-        await until(moved, "the job runs elsewhere", 60)
+        await until(moved, "the job runs elsewhere")
         await finish_job(world.workers[other], "train")
-        await until(lambda: is_complete(world.manager, "train"), "it ends there", 40)
+        await until(lambda: is_complete(world.manager, "train"), "it ends there")
         assert await world.workers[first].get(JOBS, "train") is None
         assert (await view(world)).residents(first) == []
 
@@ -54,9 +54,9 @@ async def test_cordon_keeps_new_work_out_until_it_is_lifted():
             conditions = (found.get("status") or {}).get("conditions") or []
             return any("cordoned" in each["message"] for each in conditions)
 
-        await until(says_cordoned, "the Workload says why it waits", 30)
+        await until(says_cordoned, "the Workload says why it waits")
         assert await administration.cordon(await view(world), "east", cordoned=False)
-        await until(lambda: runs_on(world, "train"), "it goes there at once", 30)
+        await until(lambda: runs_on(world, "train"), "it goes there at once")
 
 
 async def test_move_leaves_alone_what_changed_meanwhile():

@@ -13,6 +13,9 @@ from worker_agent.api.document import get as value_at
 from worker_agent.api.resource_type import JOBS, NODES, WORKLOADS
 
 JOBS_IN_ALL = 16
+RESPITE = 8
+"""After so many ends a job must have come to its own: on a busy machine a program may take longer to begin than it is
+given before its next end."""
 
 
 @pytest.mark.embedded
@@ -23,10 +26,15 @@ async def test_every_pod_runs_once_whatever_is_restarted(seed):
     async with running(a=8, b=16) as world:
         simulations = [asyncio.create_task(simulate(world, name, ran)) for name in world.workers]
         await world.manager.create(*[training(f"train-{number}", 1 + number % 3) for number in range(JOBS_IN_ALL)])
-        while await complete(world) < JOBS_IN_ALL:
+        done = ends = 0
+        while done < JOBS_IN_ALL:
             await asyncio.sleep(chance.uniform(0.1, 1.5))
             await world.crash(chance.choice(["hub", *world.workers]))
             assert await doubled(world) == []
+            ends += 1
+            before, done = done, await complete(world)
+            if ends % RESPITE == 0 and done == before:
+                done = await until(lambda before=before: more_than(world, before), "another job ends")
         await until(lambda: nothing_left(world), "the workers are cleaned up")
         for simulation in simulations:
             simulation.cancel()
@@ -57,6 +65,11 @@ async def simulate(world, name, ran):
 
 async def complete(world):
     return sum([await is_complete(world.manager, f"train-{number}") for number in range(JOBS_IN_ALL)])
+
+
+async def more_than(world, before):
+    done = await complete(world)
+    return done if done > before else 0
 
 
 async def doubled(world):

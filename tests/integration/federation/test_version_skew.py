@@ -33,7 +33,7 @@ async def test_agent_outside_of_the_window_is_named_gets_work_as_with_kueue_and_
 ) -> None:
     monkeypatch.setattr(program_version, "VERSION", "9.0.0")
     async with running(east=4) as world:
-        await until(saying(world, "east", "AgentTooNew"), "the hub says that the agent is too new", 60)
+        await until(saying(world, "east", "AgentTooNew"), "the hub says that the agent is too new")
         told = await said(world, "east")
         assert told is not None
         assert told[0] == "False"
@@ -41,11 +41,11 @@ async def test_agent_outside_of_the_window_is_named_gets_work_as_with_kueue_and_
         assert await active(world, "east"), "it is in contact all the same"
         assert verdicts(await what_if(world, job("asked", cpu=1))) == {"east": "UNKNOWN"}
         await world.manager.create(job("train", cpu=1))
-        await until(lambda: runs_on(world, "train"), "the job runs", 60)
+        await until(lambda: runs_on(world, "train"), "the job runs")
 
         monkeypatch.setattr(program_version, "VERSION", "0.2.0")
         await world.crash("east")
-        await until(saying(world, "east", "WithinWindow"), "the upgraded agent is well", 60)
+        await until(saying(world, "east", "WithinWindow"), "the upgraded agent is well")
         assert verdicts(await what_if(world, job("asked", cpu=1))) == {"east": "FITS"}
 
 
@@ -53,5 +53,5 @@ async def test_agent_inside_the_window_is_not_worth_a_word(monkeypatch: pytest.M
     monkeypatch.setattr(program_version, "VERSION", "0.1.9")
     async with running(east=4) as world:
         await world.manager.create(job("train", cpu=1))
-        await until(lambda: runs_on(world, "train"), "the job runs", 60)
+        await until(lambda: runs_on(world, "train"), "the job runs")
         assert await said(world, "east") is None

@@ -10,7 +10,7 @@ from worker_agent.jobs import KINDS
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import SystemClock
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 120.0
 
 
 async def test_its_report_is_empty_and_tells_no_version():

@@ -30,6 +30,10 @@ from worker_agent.settings import AgentSettings
 
 CLOCK = SystemClock()
 SYSTEM = "kueue-system"
+PATIENCE = 120.0
+"""Seconds a test waits for what takes few on a machine that is not busy."""
+STOP_SECONDS = 90.0
+"""A program that is told to stop takes a moment, on a busy machine many."""
 API = "kueue.x-k8s.io/v1beta2"
 SETTINGS: Document = {
     "wait_for_pods_ready": None,
@@ -117,7 +121,7 @@ class Cluster:
         await self.client.patch(resource, name, namespace, body, patch_type=PatchType.MERGE, subresource=subresource)
 
 
-async def until(condition: Callable[[], Any], what: str, seconds: float = 60.0) -> Any:
+async def until(condition: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:
     """The condition's (possibly awaited) value once it is true. Fails after ``seconds`` with ``what`` was expected."""
     started = CLOCK.monotonic()
     while True:
@@ -269,7 +273,7 @@ class Federation:
     async def stop(self, name: str) -> None:
         stop, task = self._tasks.pop(name)
         stop.set()
-        await asyncio.wait_for(task, 20)
+        await asyncio.wait_for(task, STOP_SECONDS)
 
     async def crash(self, name: str) -> None:
         """End a program without a chance to finish anything, and start it again."""

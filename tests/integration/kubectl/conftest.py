@@ -62,7 +62,7 @@ class Kubectl:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=150,
             check=False,
             env={**self._environment, **environment},
         )

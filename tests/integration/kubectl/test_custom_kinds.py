@@ -12,9 +12,9 @@ GADGETS = "/apis/example.com/v1/gadgets"
 @pytest.fixture
 def gadgets(kubectl: Kubectl) -> Iterator[Kubectl]:
     kubectl("apply", "-f", "-", stdin=CRD)
-    kubectl("wait", "--for=condition=Established", "crd/gadgets.example.com", "--timeout=20s")
+    kubectl("wait", "--for=condition=Established", "crd/gadgets.example.com", "--timeout=90s")
     yield kubectl
-    kubectl("delete", "crd", "gadgets.example.com", "--timeout=30s")
+    kubectl("delete", "crd", "gadgets.example.com", "--timeout=90s")
 
 
 def test_defaults_columns_and_short_names(gadgets: Kubectl) -> None:
@@ -59,6 +59,6 @@ def test_describe_and_status(gadgets: Kubectl) -> None:
 def test_kind_is_gone_with_its_definition(kubectl: Kubectl) -> None:
     kubectl("apply", "-f", "-", stdin=CRD)
     kubectl("apply", "-f", "-", stdin=GADGET)
-    kubectl("delete", "crd", "gadgets.example.com", "--timeout=30s")
+    kubectl("delete", "crd", "gadgets.example.com", "--timeout=90s")
     assert "gadgets" not in kubectl("api-resources", "--cached=false")
     assert "the server could not find the requested resource" in kubectl.fails("get", "--raw", GADGETS)

@@ -122,7 +122,7 @@ def test_delete_and_cascades(kubectl: Kubectl) -> None:
         "spec": {"containers": [{"name": "c", "image": "busybox"}]},
     }
     kubectl("create", "-f", "-", stdin=json.dumps(pod))
-    deleted = kubectl("delete", "job", "train", "--cascade=foreground", "--timeout=20s")
+    deleted = kubectl("delete", "job", "train", "--cascade=foreground", "--timeout=90s")
     assert deleted.startswith('job.batch "train" deleted')
     assert kubectl("get", "pods", "-o", "name") == ""
 
@@ -130,7 +130,7 @@ def test_delete_and_cascades(kubectl: Kubectl) -> None:
 def test_delete_with_orphans(kubectl: Kubectl) -> None:
     kubectl("create", "cronjob", "nightly", "--image=busybox", "--schedule=0 0 * * *")
     kubectl("create", "job", "now", "--from=cronjob/nightly")
-    kubectl("delete", "cronjob", "nightly", "--cascade=orphan", "--timeout=20s")
+    kubectl("delete", "cronjob", "nightly", "--cascade=orphan", "--timeout=90s")
     assert field(kubectl, "job", "now", ".metadata.ownerReferences") == ""
 
 
@@ -146,13 +146,13 @@ def test_delete_all_and_by_label(kubectl: Kubectl) -> None:
 
 def test_delete_namespace_empties_it(kubectl: Kubectl) -> None:
     kubectl("apply", "-f", "-", stdin=JOB)
-    kubectl("delete", "namespace", kubectl.namespace, "--timeout=20s")
+    kubectl("delete", "namespace", kubectl.namespace, "--timeout=90s")
     assert "not found" in kubectl.fails("get", "namespace", kubectl.namespace)
 
 
 def test_wait(kubectl: Kubectl) -> None:
     kubectl("apply", "-f", "-", stdin=JOB)
-    waiting = kubectl.start("wait", "--for=condition=Complete", "job/train", "--timeout=30s")
+    waiting = kubectl.start("wait", "--for=condition=Complete", "job/train", "--timeout=90s")
     condition = {"type": "Complete", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
     status = {
         "conditions": [{**condition, "type": "SuccessCriteriaMet"}, condition],
@@ -162,7 +162,7 @@ def test_wait(kubectl: Kubectl) -> None:
     }
     kubectl("patch", "job", "train", "-p", '{"spec":{"suspend":false}}')
     kubectl("patch", "job", "train", "--subresource=status", "--type=merge", "-p", json.dumps({"status": status}))
-    output, _ = waiting.communicate(timeout=40)
+    output, _ = waiting.communicate(timeout=100)
     assert output == "job.batch/train condition met\n"
 
 

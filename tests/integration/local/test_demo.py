@@ -15,7 +15,7 @@ from hub.local import spec
 from tests import cluster_choice
 
 FEDHUB = [sys.executable, "-m", "hub.cli"]
-PATIENCE_SECONDS = 110 if cluster_choice.chosen() == cluster_choice.EMBEDDED else 500
+PATIENCE_SECONDS = 280 if cluster_choice.chosen() == cluster_choice.EMBEDDED else 500
 """Below pytest's own limit, which is longer where clusters are real."""
 
 

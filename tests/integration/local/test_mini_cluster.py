@@ -49,7 +49,7 @@ def mini_cluster(name, seconds):
 
 def workload_of(kubectl, name):
     """The Workload of the MiniCluster once there is one, as ``workload/name``."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         for each in json.loads(kubectl("get", "workloads", "-n", "default", "-o", "json"))["items"]:
             if any(owner["name"] == name for owner in each["metadata"].get("ownerReferences", ())):

@@ -94,7 +94,7 @@ def test_quick_start(kubectl):
     kubectl.wait("clusterqueue/cluster-queue", "condition=Active")
     kubectl.wait("localqueue/user-queue", "condition=Active", "-n", "default")
 
-    assert kubectl("create", "-f", "-", stdin=job("first", 12)) == "job.batch/first created\n"
+    assert kubectl("create", "-f", "-", stdin=job("first", 600)) == "job.batch/first created\n"
     kubectl.wait("job/first", "jsonpath={.status.active}=1")
     assert kubectl("create", "-f", "-", stdin=job("second", 1)) == "job.batch/second created\n"
     second = ""
@@ -118,6 +118,7 @@ def test_quick_start(kubectl):
         line.split()[:4] == [workload_of(kubectl, "first"), "user-queue", "cluster-queue", "True"] for line in narrow
     )
 
+    kubectl("annotate", "pods", "-l", "batch.kubernetes.io/job-name=first", "--overwrite", "fedhub.dev/run-seconds=1")
     kubectl.wait("job/first", "condition=Complete")
     kubectl.wait("job/second", "condition=Complete")
     kubectl.wait(f"workload/{second}", "condition=Finished", "-n", "default")

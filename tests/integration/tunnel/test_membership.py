@@ -57,7 +57,7 @@ async def test_cluster_says_why_it_is_not_connected():
         assert "fedhub enroll east" in (await world.active("east"))["message"]
         await world.stop("east")
         await joining.join(world.workers["east"].client, SYSTEM, invitation, CLOCK.now())
-        await until(lambda: world.has_reason("east", "AgentNotConnected"), "it says that nobody dialled", 40)
+        await until(lambda: world.has_reason("east", "AgentNotConnected"), "it says that nobody dialled")
         assert 'agent "east" is not connected' in (await world.active("east"))["message"]
         world.start_worker("east")
         await until(lambda: world.is_active("east"), "it is tried at once when the agent comes")

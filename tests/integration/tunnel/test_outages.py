@@ -33,11 +33,11 @@ async def test_jobs_survive_connections_that_break_all_the_time():
         for name in names:
             cut(world)
             await world.manager.create(job(name))
-            await until(lambda name=name: runs_on(world, name), f"{name} runs", 60)
+            await until(lambda name=name: runs_on(world, name), f"{name} runs")
             cut(world)
             await finish_job(world.workers["east"], name)
         for name in names:
-            await until(lambda name=name: is_complete(world.manager, name), f"{name} is complete", 60)
+            await until(lambda name=name: is_complete(world.manager, name), f"{name} is complete")
         assert world.hub.door.meeting("east") > 4
 
 
@@ -50,7 +50,7 @@ async def test_hub_that_comes_back_is_dialled_again():
         await until(lambda: not world.services["east"].linked, "the agent notices")
         await finish_job(world.workers["east"], "train")
         world.start()
-        await until(lambda: is_complete(world.manager, "train"), "the end is mirrored", 60)
+        await until(lambda: is_complete(world.manager, "train"), "the end is mirrored")
 
 
 async def test_one_connection_of_a_link_does_not_stay_without_the_other():
@@ -83,7 +83,7 @@ async def test_agent_dials_every_replica_of_the_hub():
             store = IdentityStore(world.workers["east"].client, SYSTEM)
             identity = await store.load()
             await store.save(replace(identity, hubs=(*identity.hubs, f"https://127.0.0.1:{port}")))
-            await until(lambda: len(world.services["east"].linked) == 2, "both are linked", 40)
+            await until(lambda: len(world.services["east"].linked) == 2, "both are linked")
             assert replica.door.links.current("east") is not None
             answer = await replica.door.transport("east").request(Request("GET", "/api/v1/namespaces/ns"))
             assert answer.status == 200

@@ -69,6 +69,7 @@ def access(cluster):
     {
         "nothing": ({}, Refusal(401, "Unauthorized")),
         "another scheme": ({"Authorization": "Basic Zm9vOmJhcg=="}, Refusal(401, "Unauthorized")),
+        "bytes that are no text": ({"Authorization": "Bearer \udcff"}, Refusal(401, "Unauthorized")),
         "an unknown token": ({"Authorization": "Bearer nonsense"}, Refusal(401, "Unauthorized")),
         "no right": ({"Authorization": "Bearer curious"}, Refusal(403, "Authorization denied for user eve")),
         "the right": ({"Authorization": "bearer good"}, None),

@@ -33,6 +33,7 @@ def test_a_limit_without_a_nominal_quota_counts_from_nothing():
     [
         (["cpu=9"], [], "--nominal-quota: invalid resources specification 'cpu=9'"),
         (["a:cpu"], [], "--nominal-quota: invalid resources specification 'a:cpu'"),
+        (["a:" + 60 * "c"], [], "--nominal-quota: invalid resources specification 'a:ccc"),
         (["A:cpu=1"], [], "invalid resources specification"),
         (["a:cpu=lots"], [], "--nominal-quota: invalid resource quota: "),
         (["a:cpu=1"], ["a:memory=1"], "--borrowing-limit: invalid flavor 'a': it has the resources cpu and memory"),

@@ -48,7 +48,7 @@ def fedhub(federation: Federation, *words: str) -> subprocess.CompletedProcess[s
         [sys.executable, "-m", "hub.cli", *words, "--kubeconfig", kubeconfig],
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=200,
         check=False,
     )
 
@@ -59,8 +59,8 @@ def submitted(federation: Federation, name: str, worker: str) -> None:
     assert fedhub(federation, "cluster", "cordon", other).returncode == 0
     manager("apply", "-f", "-", stdin=JOB % {"name": name, "cpu": 2})
     there = Kubectl(federation, worker)  # a manager before 1.32 shows a job as it ran only when it has ended
-    there.wait(f"job/{name}", "create", "-n", "training", seconds=100)
-    there.wait(f"job/{name}", "jsonpath={.status.ready}=2", "-n", "training", seconds=100)
+    there.wait(f"job/{name}", "create", "-n", "training")
+    there.wait(f"job/{name}", "jsonpath={.status.ready}=2", "-n", "training")
     assert fedhub(federation, "cluster", "uncordon", other).returncode == 0
 
 

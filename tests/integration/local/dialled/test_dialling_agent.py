@@ -32,7 +32,7 @@ def command(federation: Federation, module: str, cluster: str, *words: str, stdi
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=200,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -57,7 +57,7 @@ def join(federation: Federation, invitation: dict, *more: str) -> dict:
 def runs_a_job(federation: Federation) -> None:
     manager = Kubectl(federation, "manager")
     name = manager("create", "-f", "-", "-o", "name", stdin=JOB).strip()
-    manager.wait(name, "condition=Complete", "-n", "training", seconds=50)
+    manager.wait(name, "condition=Complete", "-n", "training")
 
 
 def test_job_runs_on_the_worker_that_dialled(federation):
@@ -118,7 +118,7 @@ def test_cluster_commands(federation):
         ],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=200,
         check=False,
     )
     assert drained.returncode == 3

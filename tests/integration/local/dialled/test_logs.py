@@ -27,7 +27,7 @@ def lines_about(federation, program, workload):
     return [line for line in text.splitlines() if f"workload={workload}" in line]
 
 
-def until(condition, what, seconds=60):
+def until(condition, what, seconds=120):
     deadline = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < deadline, f"did not come about: {what}"
@@ -38,8 +38,8 @@ def until(condition, what, seconds=60):
 def test_one_id_from_the_job_to_its_remote_pod(federation):
     manager, berlin = Kubectl(federation, "manager"), Kubectl(federation, "berlin")
     manager("apply", "-f", "-", stdin=JOB % "followed")
-    berlin.wait("job/followed", "create", "-n", "training", seconds=60)
-    berlin.wait("job/followed", "jsonpath={.status.active}=1", "-n", "training", seconds=60)
+    berlin.wait("job/followed", "create", "-n", "training")
+    berlin.wait("job/followed", "jsonpath={.status.active}=1", "-n", "training")
     pods = json.loads(berlin("get", "pods", "-n", "training", "-l", "job-name=followed", "-o", "json"))["items"]
     name = pods[0]["metadata"]["annotations"]["kueue.x-k8s.io/workload"]
     hub = "\n".join(lines_about(federation, "hub", f"training/{name}"))
