@@ -28,6 +28,7 @@ from hub.controllers.hub_applier import HubApplier
 from hub.controllers.incremental_dispatcher import IncrementalDispatcher
 from hub.controllers.managed_by_field import ManagedByField
 from hub.controllers.orphan_collector import OrphanCollector
+from hub.controllers.overdrawn_spans import OverdrawnSpans
 from hub.controllers.paused_work import PausedWork
 from hub.controllers.preflight import Preflight
 from hub.controllers.quota_controller import QuotaController
@@ -46,6 +47,7 @@ from worker_agent.api.multikueue import MultiKueueCluster, MultiKueueConfig
 from worker_agent.api.need import Place
 from worker_agent.api.resource_type import ResourceType
 from worker_agent.app.agent import Agent
+from worker_agent.engine.resources import Amounts
 from worker_agent.kube.informer import Informer, Keep, document
 from worker_agent.kube.transport import Transport
 
@@ -180,7 +182,9 @@ class Hub:
         if self.door is not None:
             self.door.add_change_handler(self.clusters.agent_changed)
         self.checks = CheckController(self.objects, applier, clock)
-        self.spans = CohortSpanController(self.objects, self.clients, applier, clock)
+        overdrawn = OverdrawnSpans(self.objects, self._held, clock)
+        self.spans = CohortSpanController(self.objects, self.clients, applier, overdrawn, clock)
+        agent.engine.add_view_handler(self.spans.usage_changed)
         self.quotas = QuotaController(self.objects, applier, clock) if configuration.quota_automation else None
         self.orphans = OrphanCollector(
             self.objects, self.clients, table, configuration.sync.origin, self.metrics, clock
@@ -194,6 +198,10 @@ class Hub:
             workers = Workers(self.objects, self._sources(), transport, configuration.sync.origin)
             self.views = JobViewService(agent.client, configuration.namespace, configuration.views, workers)
             agent.add_always(self.views.run)
+
+    def _held(self) -> dict[str, Amounts]:
+        """What the manager's engine counts as held in each of its ClusterQueues."""
+        return {name: dict(queue.holdings.usage) for name, queue in self.agent.engine.view.cluster_queues.items()}
 
     def _identity(self) -> HubIdentity:
         configuration = self.configuration

@@ -10,6 +10,7 @@ from hub.clusters.remote_clients import RemoteClients
 from hub.clusters.worker_connection import WorkerConnection
 from hub.clusters.worker_watches import RemoteObject
 from hub.controllers.federation_objects import FederationObjects
+from hub.controllers.overdrawn_spans import OverdrawnSpans
 from hub.engine import admission_check, cohort_span, manager_quota
 from hub.engine.cohort_span import Members
 from worker_agent.api import names, need
@@ -24,6 +25,7 @@ from worker_agent.api.workload import Workload
 from worker_agent.controllers.applier import Applier
 from worker_agent.engine.intents import MULTIKUEUE_MANAGER, Intent, PatchObject, RecordEvent
 from worker_agent.engine.resources import Amounts
+from worker_agent.engine.view import EMPTY, EngineView
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.controller import Controller
 from worker_agent.kube.informer import Event, Informer
@@ -44,12 +46,19 @@ class CohortSpanController:
     """Reconciles a spanning Cohort when the manager's tree, a worker's queues, their usage, or a contact changes."""
 
     def __init__(
-        self, objects: FederationObjects, clients: RemoteClients[WorkerConnection], applier: Applier, clock: Clock
+        self,
+        objects: FederationObjects,
+        clients: RemoteClients[WorkerConnection],
+        applier: Applier,
+        overdrawn: OverdrawnSpans,
+        clock: Clock,
     ) -> None:
         self._objects = objects
         self._clients = clients
         self._applier = applier
+        self._overdrawn = overdrawn
         self._told: dict[str, str] = {}
+        self._view: EngineView = EMPTY
         self._cohorts: Informer[Cohort] = objects.known.informer(COHORTS)
         self._local_queues: Informer[LocalQueue] = objects.known.informer(LOCAL_QUEUES)
         self.controller: Controller[str] = Controller("cohort-span", self._reconcile, clock=clock)
@@ -66,6 +75,14 @@ class CohortSpanController:
 
     def contact_changed(self, cluster: str) -> None:
         self._enqueue_cluster(cluster)
+
+    def usage_changed(self, view: EngineView) -> None:
+        """Quota was taken or came back on the manager: what has not changed is the same object in the next view."""
+        before, self._view = self._view, view
+        known, cohorts = before.cluster_queues, list(self._spanning())
+        if cohorts and any(known.get(name) is not picture for name, picture in view.cluster_queues.items()):
+            for cohort in cohorts:
+                self.controller.enqueue(cohort.metadata.name, BATCH_SECONDS)
 
     def remote_changed(self, cluster: str, resource: ResourceType, event: Event[RemoteObject]) -> None:
         """Something changed on a worker: of its queues also what is in use."""
@@ -102,13 +119,14 @@ class CohortSpanController:
         document = self._objects.known.document(COHORTS, Key("", name))
         if document is None or document["metadata"].get("deletionTimestamp"):
             self._told.pop(name, None)
+            self._overdrawn.forget(name)
             return None
         cohort = msgspec.convert(document, Cohort, strict=False)
         config = self._objects.config(cohort_span.config_of(cohort))
         if config is not None and any(map(self._is_first_tried, config.spec.clusters)):
             return BATCH_SECONDS  # the quota of before stands: room that only seems gone would cost somebody's work
         if cohort_span.config_of(cohort):
-            await self._applier.apply(self._decide(cohort, document))
+            return await self._applier.apply(self._decide(cohort, document))
         return None
 
     def _is_first_tried(self, cluster: str) -> bool:
@@ -125,7 +143,7 @@ class CohortSpanController:
         self._told.pop(cohort.metadata.name, None)
         groups = cohort_span.resource_groups(cohort, found, self._reaches(found, config.spec.clusters))
         if groups is None:
-            return []
+            return self._overdrawn.decide(cohort.metadata.name, list(self._cohorts.values()))
         after = document | {"spec": document["spec"] | {"resourceGroups": groups}}
         return [PatchObject(resource=COHORTS, before=document, after=after, field_manager=MULTIKUEUE_MANAGER)]
 

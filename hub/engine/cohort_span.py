@@ -77,9 +77,20 @@ def members(cohort: str, queues: Iterable[ClusterQueue], cohorts: Iterable[Cohor
     return Members(tuple(queue for queue in queues if queue.spec.cohort_name in named), tuple(found))
 
 
+def whole_tree(cohort: str, queues: Iterable[ClusterQueue], cohorts: Sequence[Cohort]) -> Members:
+    """Everything in the tree that the cohort is a part of, itself included."""
+    by_name = {each.metadata.name: each for each in cohorts}
+    root, seen = cohort, {cohort}
+    while root in by_name and by_name[root].spec.parent_name not in ("", *seen):
+        root = by_name[root].spec.parent_name
+        seen.add(root)
+    below = members(root, queues, cohorts)
+    return Members(below.queues, (*([by_name[root]] if root in by_name else ()), *below.cohorts))
+
+
 def reach(worker: WorkerQueues, *, takes_work: bool = True) -> Amounts:
     """What global work holds and could hold in a worker in contact. ``takes_work``: not cordoned."""
-    hierarchy, journal = _tree(worker), Journal()
+    hierarchy, journal = tree(worker.queues, worker.cohorts, _told_usage), Journal()
     total: Counter[FlavorResource] = Counter()
     for queue in sorted(worker.queues, key=lambda each: each.metadata.name):
         if queue.metadata.name not in worker.ours:
@@ -159,25 +170,33 @@ def obstacle(cohort: Cohort, found: Members, config_of_queue: Callable[[ClusterQ
     return ""
 
 
-def _tree(worker: WorkerQueues) -> Hierarchy:
-    """The quota tree as it stands, with what the queues' status says is held. A queue in a cycle stands alone."""
+def tree(
+    queues: Collection[ClusterQueue], cohorts: Iterable[Cohort], usage: Callable[[ClusterQueue], Amounts]
+) -> Hierarchy:
+    """The quota tree of these objects with what is held in each queue. A queue in a cycle stands alone."""
     hierarchy, journal = Hierarchy(), Journal()
-    for cohort in worker.cohorts:
-        hierarchy.put_cohort(
-            cohort.metadata.name, cohort.spec.parent_name, cluster_queue.quotas(cohort.spec.resource_groups)
-        )
-    for queue in worker.queues:
-        groups = cluster_queue.quotas(queue.spec.resource_groups)
-        if not hierarchy.put_queue(queue.metadata.name, queue.spec.cohort_name, groups):
-            hierarchy.put_queue(queue.metadata.name, "", groups)
-    for queue in worker.queues:
-        node = hierarchy.queues[queue.metadata.name]
-        for flavor in queue.status.flavors_reservation or ():
-            for resource in flavor.resources:
-                amount = quantity.value(resource.name, resource.total)
-                if amount:
-                    quota.add_usage(node, flavor_resource(flavor.name, resource.name), amount, journal)
+    for cohort in cohorts:
+        name, groups = cohort.metadata.name, cluster_queue.quotas(cohort.spec.resource_groups)
+        hierarchy.put_cohort(name, cohort.spec.parent_name, groups)
+        hierarchy.cohorts[name].weight = cluster_queue.weight(cohort.spec.fair_sharing)
+    for queue in queues:
+        name, groups = queue.metadata.name, cluster_queue.quotas(queue.spec.resource_groups)
+        if not hierarchy.put_queue(name, queue.spec.cohort_name, groups):
+            hierarchy.put_queue(name, "", groups)
+        hierarchy.queues[name].weight = cluster_queue.weight(queue.spec.fair_sharing)
+    for queue in queues:
+        quota.add_all(hierarchy.queues[queue.metadata.name], usage(queue), journal)
     return hierarchy
+
+
+def _told_usage(queue: ClusterQueue) -> Amounts:
+    """What the queue's status says is held."""
+    return {
+        flavor_resource(flavor.name, resource.name): amount
+        for flavor in queue.status.flavors_reservation or ()
+        for resource in flavor.resources
+        if (amount := quantity.value(resource.name, resource.total))
+    }
 
 
 def _stopped(queue: ClusterQueue) -> bool:

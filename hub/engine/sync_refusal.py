@@ -11,7 +11,7 @@ from worker_agent.api import names, timestamps
 from worker_agent.api.resource_type import WORKLOADS
 from worker_agent.api.workload import Workload
 from worker_agent.engine import admission_checks, eviction
-from worker_agent.engine.intents import ADMISSION_MANAGER, ApplyStatus, RequeueAfter
+from worker_agent.engine.intents import ADMISSION_MANAGER, ApplyStatus, Intent, RecordEvent, RequeueAfter
 from worker_agent.engine.workload_status import StatusDraft
 
 NOWHERE_PATIENCE: Final = timedelta(minutes=1)
@@ -78,14 +78,24 @@ def give_back(group: RemoteGroup, why: str, now: datetime) -> list[HubIntent]:
 
     It is evicted here and not by the check's own delay, for which the quota would be kept.
     """
+    draft, told = _evicted(group, why, now)
+    state = draft.status.get("requeueState") or {}
+    draft.put(requeueState={**state, "requeueAt": timestamps.rfc3339(now + pause(group))})
+    return [*draft.intents(), told, sync_check.event(group, why, "Warning")]
+
+
+def queue_again(group: RemoteGroup, why: str, now: datetime) -> list[Intent]:
+    """Release the quota of a Workload that waits for a cluster, say why, and let it queue at once."""
+    draft, told = _evicted(group, why, now)
+    return [*draft.intents(), told, sync_check.event(group, why)]
+
+
+def _evicted(group: RemoteGroup, why: str, now: datetime) -> tuple[StatusDraft, RecordEvent]:
     entry = sync_check.entry(group, names.CHECK_RETRY, sync_check.with_previous(group, why), now)
     draft = StatusDraft(group.local.document, now)
     draft.put(admissionChecks=sync_check.replaced(group, entry))
     message = f"Evicted due to {admission_checks.describe([entry], names.CHECK_RETRY)}"
-    told = eviction.evict(draft, names.EVICTED_ADMISSION_CHECK, message)
-    state = draft.status.get("requeueState") or {}
-    draft.put(requeueState={**state, "requeueAt": timestamps.rfc3339(now + pause(group))})
-    return [*draft.intents(), told, sync_check.event(group, why, "Warning")]
+    return draft, eviction.evict(draft, names.EVICTED_ADMISSION_CHECK, message)
 
 
 def is_paused(workload: Workload) -> bool:

@@ -21,9 +21,9 @@ from worker_agent.kube.informer import Event, Informer
 
 REFRESH_SECONDS = 1.0
 """A status is refreshed at most once in so long; the first change after a quiet time is told at once."""
-LONGEST_REFRESH_SECONDS = 8.0
-"""While a status changes at every refresh the time between two of them doubles, up to this: a thousand jobs that start
-one after the other need not each be told of."""
+REFRESH_PAUSES_SECONDS = (REFRESH_SECONDS, 2.0, 4.0, 8.0)
+"""While a status changes at every refresh the time between two of them grows: a thousand jobs that start one after the
+other need not each be told of."""
 
 VIEWS_UNTIL_KNOWN = 2
 """The engine may be publishing while a change arrives; the view after that one has it."""
@@ -58,7 +58,8 @@ class QueueControllers:
         self._clock = clock
         self._fresh_local_queues: dict[Key, int] = {}
         self._refreshed_at: dict[Key, float] = {}
-        self._pauses: dict[Key, float] = {}
+        self._busy: dict[Key, int] = {}
+        """How far a queue is in ``REFRESH_PAUSES_SECONDS``."""
         self._local_queues: Informer[LocalQueue] = known.informer(LOCAL_QUEUES)
         self._local_queues.add_index(LOCAL_QUEUE_INDEX, lambda queue: (queue.spec.cluster_queue,))
         self.cluster_queues: Controller[Key] = Controller("clusterqueue", self._cluster_queue, workers=5, clock=clock)
@@ -106,8 +107,10 @@ class QueueControllers:
 
     def _wait(self, key: Key) -> float:
         """Seconds until the status of this queue may be refreshed again."""
-        pause = self._pauses.get(key, REFRESH_SECONDS)
-        return max(0.0, self._refreshed_at.get(key, float("-inf")) + pause - self._clock.monotonic())
+        return max(0.0, self._refreshed_at.get(key, float("-inf")) + self._pause(key) - self._clock.monotonic())
+
+    def _pause(self, key: Key) -> float:
+        return REFRESH_PAUSES_SECONDS[min(self._busy.get(key, 0), len(REFRESH_PAUSES_SECONDS) - 1)]
 
     def _look_at_fresh_local_queues(self) -> None:
         """The first view after a change may still be of before; the second one knows it."""
@@ -147,14 +150,13 @@ class QueueControllers:
                 self._refreshed(change.key, self._clock.monotonic())
 
     def _refreshed(self, key: Key, instant: float) -> None:
-        pause = self._pauses.get(key, REFRESH_SECONDS)
-        busy = instant - self._refreshed_at.get(key, float("-inf")) < 2 * pause
-        self._pauses[key] = min(2 * pause, LONGEST_REFRESH_SECONDS) if busy else REFRESH_SECONDS
+        busy = instant - self._refreshed_at.get(key, float("-inf")) < 2 * self._pause(key)
+        self._busy[key] = min(self._busy.get(key, 0) + 1, len(REFRESH_PAUSES_SECONDS) - 1) if busy else 0
         self._refreshed_at[key] = instant
 
     def _forget(self, key: Key) -> None:
         self._refreshed_at.pop(key, None)
-        self._pauses.pop(key, None)
+        self._busy.pop(key, None)
 
     async def _cohort(self, key: Key) -> float | None:
         share = self._engine.view.cohort_shares.get(key.name)

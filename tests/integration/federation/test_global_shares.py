@@ -3,12 +3,15 @@
 import asyncio
 from collections import Counter
 
+import pytest
+
 from tests.faults.players import RUN_SECONDS
 from tests.integration.federation.virtual_world import MANAGER, VirtualWorld, play
 from tests.integration.federation.world import API, SYSTEM, federation, job, node
 from worker_agent.api.document import Document
 from worker_agent.api.document import get as value_at
 from worker_agent.api.resource_type import JOBS
+from worker_agent.controllers import queue_controllers
 
 WORKERS = ("w1", "w2", "w3")
 CPU = 8
@@ -98,7 +101,11 @@ def made(spans: bool) -> VirtualWorld:
     return VirtualWorld({MANAGER: manager(spans), **{name: worker(name) for name in WORKERS}}, FAIR)
 
 
-def test_shares_follow_the_weights_whatever_local_users_take_and_give_back():
+@pytest.mark.parametrize("pauses", [(1.0, 2.0, 4.0, 8.0), (1.0, 4.0, 8.0)], ids=["doubled", "quadrupled"])
+def test_shares_follow_the_weights_whatever_local_users_take_and_give_back(monkeypatch, pauses):
+    """Also where a worker's status is read so late that evicted work has taken its quota again on the manager."""
+    monkeypatch.setattr(queue_controllers, "REFRESH_PAUSES_SECONDS", pauses)
+
     async def story(world: VirtualWorld) -> None:
         await world.create(MANAGER, *(submitted(f"b-{number}", "b") for number in range(40)))
         await asyncio.sleep(60)

@@ -7,6 +7,7 @@ import pytest
 
 from hub.clusters.remote_clients import RemoteClients
 from hub.controllers.cohort_span_controller import CohortSpanController
+from hub.controllers.overdrawn_spans import OverdrawnSpans
 from tests.builders import cohort, quota
 from worker_agent.api.cohort import Cohort
 from worker_agent.api.meta import Key
@@ -46,7 +47,8 @@ def controller(applier, clients, clusters):
     objects = SimpleNamespace(
         known=known, clusters=Held({Key("", name): name for name in clusters}), config={"all": config}.get, **empty
     )
-    return CohortSpanController(objects, clients, applier, SystemClock())
+    overdrawn = OverdrawnSpans(objects, dict, SystemClock())
+    return CohortSpanController(objects, clients, applier, overdrawn, SystemClock())
 
 
 def clients(*, failed=()):
