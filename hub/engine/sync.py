@@ -43,8 +43,10 @@ from worker_agent.engine.intents import (
 
 def decide(group: RemoteGroup, now: datetime) -> list[HubIntent]:
     """The intents for one pass. The group is taken as it stands; nothing is remembered between passes."""
-    if not group.checks or group.check.state == names.CHECK_REJECTED:
+    if not group.checks:
         return [ForgetDeleted()] if group.deleted else []
+    if group.check.state == names.CHECK_REJECTED and not group.deleted:
+        return _rejected(group)
     refusal = _refusal(group, now)
     if refusal is not None:
         return refusal
@@ -53,6 +55,24 @@ def decide(group: RemoteGroup, now: datetime) -> list[HubIntent]:
     if group.deleted:
         return [*sync_removal.everywhere(group), *_left_behind(group, now), ForgetDeleted()]
     return _Pass(group, now).run()
+
+
+def _rejected(group: RemoteGroup) -> list[HubIntent]:
+    """Nothing more is done for it; what runs for it is removed once it is to run no more.
+
+    Kueue leaves that to its collection of orphans: until the Workload is deleted the job runs on, and where nothing is
+    collected it does so for ever.
+    """
+    if group.has_quota and not group.local.is_true(names.EVICTED) and not group.local.is_true(names.FINISHED):
+        return []
+    return _cleaned_up(group)
+
+
+def _cleaned_up(group: RemoteGroup) -> list[HubIntent]:
+    intents: list[HubIntent] = sync_removal.each_cluster(group)
+    if group.unavailable:
+        intents.append(RequeueAfter(group.policy.worker_lost_timeout.total_seconds()))
+    return intents
 
 
 def unseen_end(group: RemoteGroup) -> str:
@@ -148,9 +168,7 @@ class _Pass:
         group = self.group
         if not group.local.is_true(names.FINISHED) and group.has_quota:
             return False
-        self.intents += sync_removal.each_cluster(group)
-        if group.unavailable:
-            self.intents.append(RequeueAfter(group.policy.worker_lost_timeout.total_seconds()))
+        self.intents += _cleaned_up(group)
         return True
 
     def _outside(self) -> bool:

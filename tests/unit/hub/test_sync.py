@@ -12,6 +12,7 @@ from hub.engine.sync_owner import Owner
 from tests.unit.hub.found_intents import ADMITTED, EVICTED, check_of, of, one
 from tests.unit.hub.groups import (
     NOW,
+    ORIGIN,
     POLICY,
     QUOTA,
     checked,
@@ -44,6 +45,25 @@ def test_a_workload_without_our_check_is_left_alone():
 
 def test_a_rejected_check_is_left_alone():
     assert sync.decide(group(checked("Rejected")), NOW) == []
+
+
+def deletions(intents):
+    return [(each.cluster, each.resource.plural) for each in flat(intents) if isinstance(each, DeleteObject)]
+
+
+RUNS_ON_W1 = {"w1": holding(copy(ADMITTED), job(suspend=False, origin=ORIGIN, active=1)), "w2": Remote()}
+
+
+def test_of_a_deleted_workload_nothing_stays_on_a_worker_although_its_check_is_rejected():
+    """Who waits for the job there to stop would wait for ever: nobody else removes it."""
+    found = group(checked("Rejected", clusterName="w1"), RUNS_ON_W1, deleted=True)
+    assert deletions(sync.decide(found, NOW)) == [("w1", "jobs"), ("w1", "workloads")]
+    assert sync.decide(found, NOW)[-1] == ForgetDeleted()
+
+
+def test_a_rejected_workload_that_is_evicted_leaves_its_worker():
+    found = group(checked("Rejected", EVICTED, clusterName="w1"), RUNS_ON_W1)
+    assert deletions(sync.decide(found, NOW)) == [("w1", "jobs"), ("w1", "workloads")]
 
 
 def test_an_owner_without_adapter_is_rejected():
