@@ -37,11 +37,12 @@ class HeldLinks:
 
     def stand(self, identity: Identity) -> Stand:
         """Whether anything is urgent: the link to the leader, or one that is still of another certificate."""
-        if any(link.certificate != identity.certificate for link in self._current.values()):
-            return Stand.SEARCHING
         if not self.leader:
             return Stand.LEADERLESS
-        return Stand.SETTLED if self.leader in self._current else Stand.SEARCHING
+        if self.leader not in self._current:
+            return Stand.SEARCHING
+        renewed = all(link.certificate == identity.certificate for link in self._current.values())
+        return Stand.SETTLED if renewed else Stand.RENEWING
 
     def to(self, met: Replica, address: str, identity: Identity) -> Link | None:
         """The link to this replica that waits for connections; None where one of this certificate is complete, and

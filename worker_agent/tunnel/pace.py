@@ -16,8 +16,8 @@ SEARCHING_DIALS: Final = 40
 """... for so many dials; ..."""
 LEADERLESS_SECONDS: Final = 2.0
 """... and afterwards, or while nobody leads."""
-SETTLED_SECONDS: Final = 60.0
-"""The longest pause of who holds a link to the leader."""
+SETTLED_SECONDS: Final = 20.0
+"""The longest pause of who holds a link to the leader: with chance, a replica that is 30 s old has been met."""
 GROWTH: Final = 1.5
 """Of pauses between dials that come out at known replicas; where there is trouble they double."""
 TROUBLED_SECONDS: Final = 30.0
@@ -43,6 +43,8 @@ class Stand(StrEnum):
 
     SETTLED = "a link to the leader stands"
     SEARCHING = "there is a leader, and no link to it"
+    RENEWING = "a link to the leader stands, and one to it or to another is still of an earlier certificate"
+    """It holds until that certificate expires, and where its replica cannot be met haste changes nothing."""
     LEADERLESS = "nobody leads, as far as was told"
 
 
@@ -84,8 +86,9 @@ class Pace:
     def _longest(self, stand: Stand) -> float:
         if stand is Stand.SETTLED:
             return SETTLED_SECONDS
-        hurried = stand is Stand.SEARCHING and self.known <= SEARCHING_DIALS
-        return SEARCHING_SECONDS if hurried else LEADERLESS_SECONDS
+        if stand is not Stand.LEADERLESS and self.known <= SEARCHING_DIALS:
+            return SEARCHING_SECONDS
+        return SETTLED_SECONDS if stand is Stand.RENEWING else LEADERLESS_SECONDS
 
     def _trouble(self, now: float) -> None:
         if now - self.troubled_at >= FORGIVEN_SECONDS:

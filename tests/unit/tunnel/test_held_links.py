@@ -99,7 +99,7 @@ async def test_the_leader_is_the_one_that_was_named_last():
 async def test_a_link_of_another_certificate_is_replaced_and_left_to_complete_its_work():
     agent = Agent()
     old = [agent.dials("a"), agent.dials("a")]
-    assert agent.stand(SECOND) is Stand.SEARCHING
+    assert agent.stand(SECOND) is Stand.RENEWING
     agent.dials("a", identity=SECOND)
     agent.dials("a", identity=SECOND)
     assert (agent.links.replicas, agent.stand(SECOND)) == (["a"], Stand.SETTLED)
@@ -107,6 +107,24 @@ async def test_a_link_of_another_certificate_is_replaced_and_left_to_complete_it
     await until_closed(old[0])
     assert round(asyncio.get_running_loop().time() - began) == HANDOVER_SECONDS
     assert agent.lives == []
+    await agent.links.close()
+
+
+async def test_an_old_link_to_a_replica_that_is_not_met_any_more_is_no_reason_for_haste():
+    agent = Agent()
+    for replica in ("a", "a", "b", "b"):
+        agent.dials(replica)
+    for _ in range(2):
+        agent.dials("a", identity=SECOND)
+    assert (sorted(agent.links.replicas), agent.stand(SECOND)) == (["a", "b"], Stand.RENEWING)
+    await agent.links.close()
+
+
+async def test_an_old_link_does_not_stand_in_for_the_one_to_the_leader():
+    agent = Agent()
+    for replica in ("b", "b"):
+        agent.dials(replica)
+    assert agent.stand(SECOND) is Stand.SEARCHING
     await agent.links.close()
 
 

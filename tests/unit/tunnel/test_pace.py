@@ -9,6 +9,7 @@ import pytest
 from worker_agent.tunnel.pace import (
     FORGIVEN_SECONDS,
     LEADERLESS_SECONDS,
+    SEARCHING_DIALS,
     SETTLED_SECONDS,
     STEADY_SECONDS,
     TROUBLED_SECONDS,
@@ -34,6 +35,7 @@ def pauses(outcome: Dialled, stand: Stand, count: int = 60) -> list[float]:
         (Dialled.KNOWN, Stand.SEARCHING, LEADERLESS_SECONDS),
         (Dialled.KNOWN, Stand.LEADERLESS, LEADERLESS_SECONDS),
         (Dialled.KNOWN, Stand.SETTLED, SETTLED_SECONDS),
+        (Dialled.KNOWN, Stand.RENEWING, SETTLED_SECONDS),
         (Dialled.FAILED, Stand.SEARCHING, TROUBLED_SECONDS),
         (Dialled.FAILED, Stand.SETTLED, TROUBLED_SECONDS),
     ],
@@ -42,6 +44,12 @@ def test_pauses_grow_to_what_the_case_allows(outcome, stand, longest):
     found = pauses(outcome, stand)
     assert all(before <= after for before, after in pairwise(found))
     assert found[-1] == longest
+
+
+def test_who_renews_dials_as_quickly_as_who_searches_and_gives_that_up_after_a_while():
+    renewing, searching = pauses(Dialled.KNOWN, Stand.RENEWING), pauses(Dialled.KNOWN, Stand.SEARCHING)
+    assert renewing[:SEARCHING_DIALS] == searching[:SEARCHING_DIALS]
+    assert set(renewing[SEARCHING_DIALS:]) == {SETTLED_SECONDS}
 
 
 def test_a_connection_that_was_missing_is_followed_by_the_next_dial_at_once():
