@@ -28,8 +28,9 @@ class BadManifest(ValueError):
     """The manifest is no job; the text names the field and what would be right."""
 
 
-def documents(text: str) -> list[Document]:
-    """The objects of a YAML or JSON text. Raises BadManifest."""
+def documents(text: str, namespace: str = "") -> list[Document]:
+    """The objects of a YAML or JSON text. Raises BadManifest, also where one is of another ``namespace`` than is asked
+    for, as kubectl does."""
     try:
         found = [each for each in yaml.safe_load_all(text) if each is not None]
     except yaml.YAMLError as error:
@@ -42,6 +43,12 @@ def documents(text: str) -> list[Document]:
         if not isinstance(each.get("spec"), dict):
             raise BadManifest(
                 f"{kind_of(each).resource.kind} {each['metadata'].get('name', '')}: spec must be an object"
+            )
+        own = each["metadata"].get("namespace") or namespace
+        if namespace and own != namespace:
+            raise BadManifest(
+                f"{each['kind']} {each['metadata'].get('name', '')}: metadata.namespace is {own}, which is not the"
+                f" {namespace} of --namespace; leave the option out, or set it to {own}"
             )
     return found
 
@@ -63,7 +70,10 @@ def workload_of(document: Document, namespace: str, policy: JobPolicy, classes: 
         raise BadManifest(f"{kind.framework} is not enabled: give a --config whose integrations.frameworks has it")
     metadata = document["metadata"]
     name = metadata.get("name") or f"{metadata.get('generateName') or kind.resource.kind.lower()}what-if"
-    submitted = {**document, "metadata": {"namespace": namespace, **metadata, "name": name, "uid": UID}}
+    submitted = {
+        **document,
+        "metadata": {**metadata, "namespace": metadata.get("namespace") or namespace, "name": name, "uid": UID},
+    }
     try:
         made = job_workload.build(kind, submitted, classes, policy)
         msgspec.json.decode(msgspec.json.encode(made), type=Workload)

@@ -13,12 +13,21 @@ from hub.cli import (
     enroll_commands,
     explain_commands,
     follow_commands,
-    kueue,
     local_commands,
     run_command,
 )
+from worker_agent.cli.command_group import Group, add_deferred
+from worker_agent.cli.program_options import ShowVersion
+
+
+def _kueue() -> typer.Typer:
+    from hub.cli import kueue  # noqa: PLC0415 - more commands than all the others
+
+    return kueue.app
+
 
 app = typer.Typer(
+    cls=Group,
     name="fedhub",
     help="Federation hub for batch and training jobs on Kubernetes.",
     no_args_is_help=True,
@@ -28,7 +37,7 @@ app = typer.Typer(
 )
 app.command("run")(run_command.run)
 app.add_typer(cluster_commands.app, name="cluster")
-app.add_typer(kueue.app, name="kueue")
+add_deferred(app, "kueue", _kueue, "Queues and workloads of one cluster: the commands of kueuectl.")
 app.command("explain")(explain_commands.explain)
 app.command("doctor")(doctor_command.doctor)
 app.command("what-if")(explain_commands.what_if)
@@ -41,6 +50,11 @@ app.command("demo")(demo_command.demo)
 app.command("up")(local_commands.up)
 app.command("down")(local_commands.down)
 app.command("status")(local_commands.status)
+
+
+@app.callback()
+def options(version: ShowVersion = False) -> None:
+    """Options of the program itself; the rest are those of its commands."""
 
 
 def main() -> None:

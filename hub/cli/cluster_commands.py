@@ -8,6 +8,7 @@ import typer
 from hub.cli import manager_client, output
 from hub.cli.output import Format
 from hub.cli.run_command import Context, Kubeconfig
+from worker_agent.cli.command_group import Group
 
 if TYPE_CHECKING:
     from hub.app.cluster_administration import View
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 NOT_DONE = 3
 """Exit code of a drain that was not begun, because somebody would be hurt."""
 
-app = typer.Typer(help="Workers of the federation: list, cordon, drain, declare lost.", no_args_is_help=True)
+app = typer.Typer(cls=Group, help="Workers of the federation: list, cordon, drain, declare lost.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(metavar="CLUSTER", help="Name of the MultiKueueCluster.")]
 Output = Annotated[Format, typer.Option("--output", "-o", help="Output format.")]
 

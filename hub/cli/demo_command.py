@@ -1,22 +1,20 @@
 """``fedhub demo``: a federation, jobs, live progress, and a table of what ran where and why."""
 
-import asyncio
 import secrets
 import signal
 import sys
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Group
-from rich.live import Live
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.text import Text
 
 from hub.cli import local_commands, output
 from hub.cli.local_commands import DEFAULT_STATE, ManifestFolder, Real, StateFolder
 from hub.cli.output import Format
+
+if TYPE_CHECKING:
+    from hub.cli.live_progress import LiveProgress
 
 ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
@@ -69,6 +67,8 @@ def demo(  # noqa: PLR0913, PLR0917 - the command's own options
 
 def _run(found: Any, folder: Path, options: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     """Starts what is needed, follows the jobs, stops what was started; Ctrl-C and SIGTERM stop cleanly too."""
+    import asyncio  # noqa: PLC0415
+
     from hub.local import federation as local  # noqa: PLC0415
     from hub.local.demo_board import Stage  # noqa: PLC0415
     from hub.local.layout import Layout  # noqa: PLC0415
@@ -121,17 +121,13 @@ class _Board:
     def __init__(self, total: int) -> None:
         self._total = total
         self._printed = ("", 0.0)
-        self._progress = Progress(
-            TextColumn("{task.completed}/{task.total} finished"), BarColumn(), TimeElapsedColumn(), console=output.notes
-        )
-        self._task = self._progress.add_task("jobs", total=total)
-        self._live = (
-            Live(console=output.notes, refresh_per_second=8, transient=True) if output.notes.is_terminal else None
-        )
+        self._live: LiveProgress | None = None
 
     def __enter__(self) -> "_Board":
-        if self._live:
-            self._live.start()
+        if sys.stderr.isatty():
+            from hub.cli.live_progress import LiveProgress  # noqa: PLC0415
+
+            self._live = LiveProgress(self._total)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -150,8 +146,7 @@ class _Board:
         if where:
             text += " (" + ", ".join(f"{cluster} {count}" for cluster, count in sorted(where.items())) + ")"
         if self._live:
-            self._progress.update(self._task, completed=counts[demo_board.Stage.FINISHED])
-            self._live.update(Group(self._progress, Text(text)))
+            self._live.show(counts[demo_board.Stage.FINISHED], text)
         elif text != self._printed[0] and (
             time.monotonic() - self._printed[1] > self.LINE_EVERY_SECONDS
             or counts[demo_board.Stage.FINISHED] == self._total

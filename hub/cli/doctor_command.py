@@ -91,11 +91,7 @@ def _tell(results: "list[Result]", format_: Format) -> None:
     if format_ in (Format.JSON, Format.YAML):
         output.structured({"ok": all(each.ok for each in results), "checks": msgspec.to_builtins(results)}, format_)
         return
-    found = [(result, each) for result in results for each in result.findings]
-    rows: list[tuple[list[str], list[str]]] = [
-        ([result.cluster, result.check, each.severity.value, each.about], [each.problem, f"remedy: {each.remedy}"])
-        for result, each in found
-    ]
+    rows = [row for name in dict.fromkeys(each.cluster for each in results) for row in _rows(name, results)]
     if format_ is Format.WIDE:
         rows += [
             ([result.cluster, result.check, "ok", "-"], ["nothing is wrong"])
@@ -105,6 +101,37 @@ def _tell(results: "list[Result]", format_: Format) -> None:
     if rows:
         output.entries(["cluster", "check", "found", "object", "what is wrong, and the remedy"], rows)
     output.say(_summary(results))
+
+
+Row = tuple[list[str], list[str]]
+"""What stands beside each other, and the sentences of the last column."""
+
+
+def _rows(cluster: str, results: "list[Result]") -> list[Row]:
+    """What was found on one cluster. Checks that could not be made are one row where there are several: they are alike,
+    and would hide what was found."""
+    here = [result for result in results if result.cluster == cluster]
+    unread = [result for result in here if result.unread]
+    alike = unread if len(unread) > 1 else []
+    rows: list[Row] = [
+        ([cluster, result.check, each.severity.value, each.about], [each.problem, f"remedy: {each.remedy}"])
+        for result in here
+        if result not in alike
+        for each in result.findings
+    ]
+    return [*rows, _folded(cluster, alike)] if alike else rows
+
+
+def _folded(cluster: str, unread: "list[Result]") -> Row:
+    first = unread[0].findings[0]
+    resources = dict.fromkeys(resource for result in unread for resource in result.unread)
+    texts = [
+        f"not looked at: {', '.join(result.check for result in unread)}",
+        f"because these could not be read: {', '.join(resources)}",
+        f"the server's words on the first: {first.problem.removeprefix('not looked at: ')}",
+        f"remedy: {first.remedy}",
+    ]
+    return [cluster, _counted(len(unread), "check"), first.severity.value, first.about], texts
 
 
 def _summary(results: "list[Result]") -> str:

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
 
 from hub.cli import manager_client, output, worker_contexts
@@ -54,7 +53,9 @@ def explain(  # noqa: PLR0913, PLR0917 - the command's own options
 
     fedhub explain team-a/train-7 -o json | jq '.clusters[] | {cluster, verdict, change}'
     """
-    from hub.app import explaining  # noqa: PLC0415 - imports that take long wait until they are needed
+    import msgspec  # noqa: PLC0415 - imports that take long wait until they are needed
+
+    from hub.app import explaining  # noqa: PLC0415
     from worker_agent.api.meta import Key  # noqa: PLC0415
     from worker_agent.api.resource_type import WORKLOADS  # noqa: PLC0415
     from worker_agent.cli.explain_command import UnknownWorkload, named  # noqa: PLC0415
@@ -81,7 +82,15 @@ def what_if(  # noqa: PLR0913, PLR0917 - the command's own options
     file: Annotated[
         Path, typer.Option("--filename", "-f", help="Manifest of one or more jobs; - reads from standard input.")
     ],
-    namespace: Annotated[str, typer.Option("--namespace", "-n", help="For jobs that name none.")] = "default",
+    namespace: Annotated[
+        str,
+        typer.Option(
+            "--namespace",
+            "-n",
+            help="Of the jobs; empty takes their own, else that of the kubeconfig's context.",
+            show_default=False,
+        ),
+    ] = "",
     worker: Worker = None,
     config: Config = None,
     feature_gates: FeatureGates = "",
@@ -103,12 +112,14 @@ def what_if(  # noqa: PLR0913, PLR0917 - the command's own options
     from hub.app import explaining, hypothetical  # noqa: PLC0415 - imports that take long wait until they are needed
 
     try:
-        documents = hypothetical.documents(sys.stdin.read() if str(file) == "-" else file.read_text())
+        text = sys.stdin.read() if str(file) == "-" else file.read_text()
+        documents = hypothetical.documents(text, namespace)
     except OSError as error:
         output.fail(f"--filename {file}: {error.strerror}", 2)
     except ValueError as error:
         output.fail(f"--filename {file}: {error}", 2)
     asker = asker_of(config, feature_gates, worker, kubeconfig)
+    usual = namespace or manager_client.namespace(kubeconfig, context)
 
     async def work(client: "Client") -> None:
         classes = await hypothetical.priority_classes(client)
@@ -116,7 +127,7 @@ def what_if(  # noqa: PLR0913, PLR0917 - the command's own options
         made: list[Document] = []
         for each in documents:
             try:
-                made.append(hypothetical.workload_of(each, namespace, policy, classes))
+                made.append(hypothetical.workload_of(each, usual, policy, classes))
             except hypothetical.BadManifest as error:
                 output.fail(f"--filename {file}: {error}", 2)
         manager = await explaining.Manager.read(client)
@@ -165,6 +176,8 @@ def asker_of(config: Path | None, feature_gates: str, worker: list[str] | None, 
 
 def _tell(told: "list[FederationOutlook]", format_: Format) -> None:
     if format_ in (Format.JSON, Format.YAML):
+        import msgspec  # noqa: PLC0415
+
         plain = [msgspec.to_builtins(each) for each in told]
         output.structured(plain[0] if len(plain) == 1 else plain, format_)
         return

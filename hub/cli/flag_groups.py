@@ -19,6 +19,7 @@ class FlagGroup:
     """Base of such dataclasses; every field is annotated with its ``typer.Option`` and has a default."""
 
     @classmethod
+    @functools.cache  # dozens of commands share a group, and reading hints takes a millisecond
     def parameters(cls) -> list[inspect.Parameter]:
         hints = get_type_hints(cls, include_extras=True)
         return [

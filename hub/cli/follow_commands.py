@@ -1,6 +1,5 @@
 """``fedhub logs``, ``pods`` and ``events``: a job of the manager, followed to the cluster where it runs."""
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from enum import StrEnum
@@ -180,7 +179,7 @@ def _run(
 
     namespace, worker, kubeconfig, context = options
     kind, name = _named(job)
-    key = Key(namespace or _namespace(kubeconfig, context), name)
+    key = Key(namespace or manager_client.namespace(kubeconfig, context), name)
     _check_names(key)
     contexts = worker_contexts.parse(worker)
 
@@ -217,18 +216,10 @@ def _check_names(key: "Key") -> None:
             output.fail(f"{option}: {text!r} is no name: {problems[0]}", 2)
 
 
-def _namespace(kubeconfig: Path | None, context: str) -> str:
-    from worker_agent.cli import process  # noqa: PLC0415
-    from worker_agent.kube.kubeconfig import KubeconfigError  # noqa: PLC0415
-
-    try:
-        return process.own_configuration(kubeconfig, context).namespace
-    except KubeconfigError as error:
-        output.fail(error, 2)
-
-
 @contextlib.asynccontextmanager
 async def _own_clients(contexts: dict[str, str], kubeconfig: Path | None) -> "AsyncIterator[dict[str, Client]]":
+    import asyncio  # noqa: PLC0415
+
     from worker_agent.cli import process  # noqa: PLC0415
     from worker_agent.kube.client import Client  # noqa: PLC0415
     from worker_agent.kube.clock import SystemClock  # noqa: PLC0415

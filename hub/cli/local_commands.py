@@ -1,6 +1,5 @@
 """``fedhub up``, ``down`` and ``status``: a federation on this machine, without Docker or Kubernetes."""
 
-import asyncio
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,7 +32,9 @@ def up(
 
     Example: fedhub up && export KUBECONFIG=$PWD/.fedhub/kubeconfig && kubectl get clusterqueues
     """
-    from hub.local import spec  # noqa: PLC0415 - imports that take long wait until they are needed
+    import asyncio  # noqa: PLC0415 - imports that take long wait until they are needed
+
+    from hub.local import spec  # noqa: PLC0415
     from hub.local.federation import Federation, FederationError  # noqa: PLC0415
     from hub.local.layout import Layout  # noqa: PLC0415
 

@@ -25,6 +25,18 @@ def run(work: Callable[["Client"], Awaitable[None]], kubeconfig: Path | None, co
         output.fail(error, 2)
 
 
+def namespace(kubeconfig: Path | None, context: str) -> str:
+    """Where a command works that is told of none: the namespace of the context. Ends the command where there is no
+    such context."""
+    from worker_agent.cli import process  # noqa: PLC0415
+    from worker_agent.kube.kubeconfig import KubeconfigError  # noqa: PLC0415
+
+    try:
+        return process.own_configuration(kubeconfig, context).namespace
+    except KubeconfigError as error:
+        output.fail(error, 2)
+
+
 def run_on(transport: "Transport", work: Callable[["Client"], Awaitable[None]], user_agent: str) -> None:
     """The same with a connection of the caller's, which is closed."""
     import asyncio  # noqa: PLC0415

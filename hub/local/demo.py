@@ -17,6 +17,8 @@ OnChange = Callable[[list[Row]], None]
 
 SUBMIT_CONCURRENCY = 16
 RETRY_SECONDS = 0.2
+LAST_WORDS_SECONDS = 5.0
+"""How long is waited, when all have ended, for the Workload of one that does not say itself when it ended."""
 AT_REST = (Stage.SERVING, Stage.FINISHED, Stage.FAILED)
 
 
@@ -32,6 +34,7 @@ class Demo:
     _workloads: dict[str, Document] = field(default_factory=dict)
     _rows: dict[str, Row] = field(default_factory=dict)
     _done: asyncio.Event = field(default_factory=asyncio.Event)
+    _timed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
         self._rows = {(name := job["metadata"]["name"]): Row(name, Stage.QUEUED) for job in self.jobs}
@@ -59,6 +62,8 @@ class Demo:
             await self._submit()
             async with asyncio.timeout(timeout_seconds):
                 await self._done.wait()
+            async with asyncio.timeout(LAST_WORDS_SECONDS):
+                await self._timed.wait()
         except TimeoutError:
             pass
         finally:
@@ -127,3 +132,5 @@ class Demo:
         self.on_change(self.rows())
         if all(row.stage in AT_REST for row in self._rows.values()):
             self._done.set()
+            if all(row.ran is not None for row in self._rows.values() if row.stage is Stage.FINISHED):
+                self._timed.set()

@@ -47,7 +47,7 @@ def row(job: Document, workload: Document | None) -> Row:
     """The row of ``job``; ``workload`` is the one it owns, if it has one yet."""
     kind = _kind_of(job)
     started = _time(job, "status.startTime") or _since(workload, names.ADMITTED)
-    completed = _finish_time(job) or (None if kind.serving else _since(workload, names.FINISHED))
+    completed = _finish_time(kind, job) or (None if kind.serving else _since(workload, names.FINISHED))
     created = _time(job, "metadata.creationTimestamp")
     return Row(
         job=job["metadata"]["name"],
@@ -128,11 +128,13 @@ def _true_conditions(found: Document | None) -> set[str]:
     }
 
 
-def _finish_time(job: Document) -> datetime | None:
-    for condition in document.get(job, "status.conditions", []):
-        if condition["type"] in ("Complete", "Failed") and condition["status"] == "True":
-            return timestamps.parse(condition["lastTransitionTime"])
-    return None
+def _finish_time(kind: JobKind, job: Document) -> datetime | None:
+    for type_ in (kind.success_condition, kind.failure_condition):
+        if found := _since(job, type_):
+            return found
+    if kind.finished(job) is None:
+        return None
+    return _time(job, "status.completionTime") or _time(job, "status.endTime")
 
 
 def _time(found: Document, path: str) -> datetime | None:

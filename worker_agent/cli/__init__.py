@@ -10,8 +10,11 @@ from worker_agent.cli import (
     run_command,
     uninstall_command,
 )
+from worker_agent.cli.command_group import Group
+from worker_agent.cli.program_options import ShowVersion
 
 app = typer.Typer(
+    cls=Group,
     name="fedhub-agent",
     help="Admission engine of one worker cluster: quota, queues, jobs.",
     no_args_is_help=True,
@@ -25,6 +28,11 @@ app.command("replay")(replay_command.replay)
 app.command("explain")(explain_command.explain)
 app.command("kinds")(kinds_command.kinds)
 app.command("uninstall")(uninstall_command.uninstall)
+
+
+@app.callback()
+def options(version: ShowVersion = False) -> None:
+    """Options of the program itself; the rest are those of its commands."""
 
 
 def main() -> None:

@@ -1,23 +1,21 @@
 """``fedhub-agent explain``: why a workload of a live cluster has no room, and what would change that."""
 
-import asyncio
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
-import msgspec
 import typer
 
 from worker_agent.api import names
 from worker_agent.api.document import Document
-from worker_agent.api.meta import Key
 from worker_agent.cli import structured
 from worker_agent.cli.program_options import Config, FeatureGates
 from worker_agent.cli.run_command import Context
 from worker_agent.cli.structured import Output
 
 if TYPE_CHECKING:
+    from worker_agent.api.meta import Key
     from worker_agent.engine.policy import Policy
     from worker_agent.engine.story_explanation import Explanation
     from worker_agent.kube.client import Client
@@ -57,7 +55,10 @@ def explain(
 
     fedhub-agent explain team-a/train-7 -o json | jq '.remedies[].text'
     """
-    from worker_agent.app import configuration  # noqa: PLC0415 - imports that take long wait until they are needed
+    import asyncio  # noqa: PLC0415 - imports that take long wait until they are needed
+
+    from worker_agent.api.meta import Key  # noqa: PLC0415
+    from worker_agent.app import configuration  # noqa: PLC0415
     from worker_agent.cli import live_state, process  # noqa: PLC0415
     from worker_agent.engine.feature_gates import FeatureGateError  # noqa: PLC0415
     from worker_agent.kube.errors import ApiError  # noqa: PLC0415
@@ -89,7 +90,7 @@ def explain(
         print(line)
 
 
-async def _ask(transport: "Transport", policy: "Policy", key: Key) -> "Explanation":
+async def _ask(transport: "Transport", policy: "Policy", key: "Key") -> "Explanation":
     from worker_agent.kube.client import Client  # noqa: PLC0415
     from worker_agent.kube.clock import SystemClock  # noqa: PLC0415
 
@@ -100,11 +101,13 @@ async def _ask(transport: "Transport", policy: "Policy", key: Key) -> "Explanati
         await transport.close()
 
 
-async def ask(client: "Client", policy: "Policy", key: Key) -> "Explanation":
+async def ask(client: "Client", policy: "Policy", key: "Key") -> "Explanation":
     """The explanation of the workload (or of the job) of this name.
 
     Raises UnknownWorkload, LiveStateError, ApiError, ConnectionError.
     """
+    import msgspec  # noqa: PLC0415
+
     from worker_agent.api.resource_type import WORKLOADS  # noqa: PLC0415
     from worker_agent.api.workload import Workload  # noqa: PLC0415
     from worker_agent.cli import live_state  # noqa: PLC0415
@@ -126,7 +129,7 @@ async def ask(client: "Client", policy: "Policy", key: Key) -> "Explanation":
     return msgspec.structs.replace(told, checks=await live_state.checks_of(client, found)) if open_checks else told
 
 
-def named(documents: Iterable[Document], key: Key) -> Document:
+def named(documents: Iterable[Document], key: "Key") -> Document:
     """The Workload of this name, else the newest of the job of this name, also where only a hub's copy of it is.
 
     Raises UnknownWorkload.

@@ -46,7 +46,8 @@ def join(  # noqa: PLR0913, PLR0917 - the command's own options
 
     Example: fedhub-agent join oregon --hub https://hub.example:8444 --ca-pin sha256:1f... --token k3v9...
     """
-    from worker_agent.kube.clock import SystemClock  # noqa: PLC0415 - imports that take long wait until needed
+    from worker_agent.kube import authority  # noqa: PLC0415 - imports that take long wait until needed
+    from worker_agent.kube.clock import SystemClock  # noqa: PLC0415
     from worker_agent.tunnel import joining, protocol  # noqa: PLC0415
 
     secret = sys.stdin.readline().strip() if token == "-" else token
@@ -56,7 +57,11 @@ def join(  # noqa: PLR0913, PLR0917 - the command's own options
         _fail(f"--hub {error}", 2)
     if not protocol.is_agent_name(cluster):
         _fail(f"{cluster!r}: a name is made of lower case letters, digits, '-' and '.'", 2)
-    invitation = joining.Invitation(cluster, hubs, secret, ca_pin)
+    try:
+        pin = authority.read_pin(ca_pin)
+    except ValueError as error:
+        _fail(f"--ca-pin: {error}; copy it from what fedhub enroll printed", 2)
+    invitation = joining.Invitation(cluster, hubs, secret, pin)
 
     async def work(client: "Client") -> None:
         joined = await joining.join(client, namespace, invitation, SystemClock().now(), replace=replace)

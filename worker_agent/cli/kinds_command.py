@@ -1,10 +1,8 @@
 """``fedhub-agent kinds``: which job kinds are enabled, which of them the cluster serves, and where they can run."""
 
-import asyncio
 import sys
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
-import msgspec
 import typer
 
 from worker_agent.cli import structured
@@ -16,22 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from worker_agent.api.job_kind import JobKind
-    from worker_agent.kube.client import Client
+    from worker_agent.cli.served_kinds import ServedKind
     from worker_agent.kube.transport import Transport
 
 Format = Annotated[Output, typer.Option("--output", "-o", help="How the list is printed.")]
-
-
-class ServedKind(msgspec.Struct, rename="camel"):
-    """One enabled kind. ``missing`` are the kinds it needs beside its own that the cluster does not have."""
-
-    framework: str
-    api_version: str
-    kind: str
-    served: bool
-    dispatched: bool
-    declared: bool
-    missing: list[str]
 
 
 def kinds(
@@ -48,8 +34,10 @@ def kinds(
 
     Example: fedhub-agent kinds --config agent.yaml --context oregon
     """
-    from worker_agent.app import configuration  # noqa: PLC0415 - imports that take long wait until they are needed
-    from worker_agent.cli import process  # noqa: PLC0415
+    import asyncio  # noqa: PLC0415 - imports that take long wait until they are needed
+
+    from worker_agent.app import configuration  # noqa: PLC0415
+    from worker_agent.cli import process, served_kinds  # noqa: PLC0415
     from worker_agent.engine.feature_gates import FeatureGateError  # noqa: PLC0415
     from worker_agent.kube.errors import ApiError  # noqa: PLC0415
     from worker_agent.kube.kubeconfig import KubeconfigError  # noqa: PLC0415
@@ -66,66 +54,21 @@ def kinds(
     except (ConnectionError, OSError) as error:
         _fail(f"the API server cannot be reached: {error}", 1)
     if output.for_people:
-        for line in lines(found):
+        for line in served_kinds.lines(found):
             print(line)
         return
     structured.write(found, output)
 
 
-async def _ask(transport: "Transport", enabled: "Iterable[JobKind]") -> list[ServedKind]:
+async def _ask(transport: "Transport", enabled: "Iterable[JobKind]") -> "list[ServedKind]":
+    from worker_agent.cli import served_kinds  # noqa: PLC0415
     from worker_agent.kube.client import Client  # noqa: PLC0415
     from worker_agent.kube.clock import SystemClock  # noqa: PLC0415
 
     try:
-        return await ask(Client(transport, SystemClock(), user_agent="fedhub-agent kinds"), enabled)
+        return await served_kinds.ask(Client(transport, SystemClock(), user_agent="fedhub-agent kinds"), enabled)
     finally:
         await transport.close()
-
-
-async def ask(client: "Client", enabled: "Iterable[JobKind]") -> list[ServedKind]:
-    """What the server has of these kinds. Raises ApiError, ConnectionError."""
-    from worker_agent.app import kinds_served  # noqa: PLC0415
-    from worker_agent.jobs.declared import DeclaredKind  # noqa: PLC0415
-
-    found = []
-    for kind in enabled:
-        beside = [each for each in kind.companion_resources if not await kinds_served.is_served(client, each)]
-        found.append(
-            ServedKind(
-                kind.framework,
-                kind.resource.api_version,
-                kind.resource.kind,
-                await kinds_served.is_served(client, kind.resource),
-                kind.is_dispatched,
-                isinstance(kind, DeclaredKind),
-                [each.kind for each in beside],
-            )
-        )
-    return found
-
-
-def lines(found: list[ServedKind]) -> list[str]:
-    """As a table for people."""
-    head = ["INTEGRATION", "KIND", "SERVED", "OTHER CLUSTERS", "FROM"]
-    rows = [
-        [
-            each.framework,
-            f"{each.kind} ({each.api_version})",
-            _served(each),
-            "yes" if each.dispatched else "no",
-            "settings" if each.declared else "built in",
-        ]
-        for each in found
-    ]
-    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
-    padded = ([cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in [head, *rows])
-    return ["   ".join(row).rstrip() for row in padded]
-
-
-def _served(kind: ServedKind) -> str:
-    if not kind.served:
-        return "no, waiting for its definition"
-    return f"no, waiting for {', '.join(kind.missing)}" if kind.missing else "yes"
 
 
 def _fail(problem: object, code: int) -> NoReturn:

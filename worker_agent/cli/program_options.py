@@ -5,6 +5,19 @@ from typing import Annotated
 
 import typer
 
+from worker_agent.api.program_version import VERSION
+
+
+def _tell_version(context: typer.Context, wanted: bool) -> None:
+    if wanted:
+        print(f"{context.command.name} {VERSION}")
+        raise typer.Exit
+
+
+ShowVersion = Annotated[
+    bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_tell_version)
+]
+
 FeatureGates = Annotated[
     str,
     typer.Option(help="Switches as Name=true|false, separated by commas; not together with featureGates of --config."),

@@ -1,6 +1,5 @@
 """``fedhub-agent run``: the agent of one cluster."""
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated
@@ -18,6 +17,8 @@ from worker_agent.cli.program_options import (
 )
 
 if TYPE_CHECKING:
+    import asyncio
+
     from worker_agent.kube.transport import Transport
 
 Kubeconfig = Annotated[
@@ -59,7 +60,7 @@ def run(  # noqa: PLR0913 - the program's own options
         raise typer.Exit(2) from None
     stream = _recording(record) if record else None
 
-    async def work(transport: "Transport", stop: asyncio.Event) -> None:
+    async def work(transport: "Transport", stop: "asyncio.Event") -> None:
         await program.run_agent(settings, transport, stop, record=stream)
 
     log = LogOptions(zap_log_level, zap_encoder, zap_time_encoding, zap_stacktrace_level, zap_devel)

@@ -4,8 +4,6 @@ import sys
 from enum import StrEnum
 from typing import Any
 
-import msgspec
-
 
 class Output(StrEnum):
     TEXT = "text"
@@ -21,9 +19,11 @@ class Output(StrEnum):
 
 def write(value: Any, output: Output) -> None:
     """``value`` (plain data or Structs) on standard output, as JSON or YAML."""
+    import msgspec  # noqa: PLC0415 - imports that take long wait until they are needed
+
     if output is Output.JSON:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
         return
-    import yaml  # noqa: PLC0415 - imports that take long wait until they are needed
+    import yaml  # noqa: PLC0415
 
     sys.stdout.write(yaml.safe_dump(msgspec.to_builtins(value), sort_keys=False, allow_unicode=True, width=120))

@@ -29,13 +29,14 @@ def uninstall(
     from worker_agent.kube.errors import ApiError  # noqa: PLC0415
     from worker_agent.kube.kubeconfig import KubeconfigError  # noqa: PLC0415
 
-    if not yes:
-        typer.confirm(f"Stop what runs in {namespace} of {context or 'the current context'}, for good?", abort=True)
-
     async def work(client: "Client") -> None:
         await removal.remove(client, namespace, print)
 
     try:
+        found = process.own_configuration(kubeconfig, context)
+        if not yes:
+            where = f"{found.context} ({found.server})" if found.context else found.server
+            typer.confirm(f"Stop what runs in namespace {namespace} of {where}, for good?", abort=True)
         process.with_client(work, kubeconfig, context, "fedhub-agent-uninstall")
     except KubeconfigError as error:
         print(f"error: {error}", file=sys.stderr)

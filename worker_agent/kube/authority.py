@@ -6,6 +6,7 @@ over TLS.
 
 import hashlib
 import ipaddress
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -22,6 +23,9 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 VALIDITY: Final = timedelta(days=3650)
 SKEW: Final = timedelta(hours=1)
 """How far certificates reach back, for readers whose clocks are behind ours."""
+_PIN_START: Final = "sha256:"
+_PIN_DIGITS: Final = 64
+_PIN: Final = re.compile(rf"{_PIN_START}[0-9a-f]{{{_PIN_DIGITS}}}")
 
 
 class AuthorityError(ValueError):
@@ -119,7 +123,25 @@ def pin(certificate: bytes) -> str:
 
     Raises AuthorityError.
     """
-    return f"sha256:{_fingerprint(read_certificate(certificate).public_key())}"
+    return f"{_PIN_START}{_fingerprint(read_certificate(certificate).public_key())}"
+
+
+def read_pin(text: str) -> str:
+    """A pin as ``pin`` writes it, also where it was typed in capitals. Raises ValueError.
+
+    The error never repeats the text: it may be a secret that was given in the wrong place.
+    """
+    written = text.strip().lower()
+    if _PIN.fullmatch(written):
+        return written
+    digits = written.removeprefix(_PIN_START)
+    if digits == written:
+        found = f"does not begin with {_PIN_START}"
+    elif len(digits) != _PIN_DIGITS:
+        found = f"has {len(digits)} characters after {_PIN_START}"
+    else:
+        found = "has other characters"
+    raise ValueError(f"must be {_PIN_START} and {_PIN_DIGITS} hexadecimal digits; this one {found}")
 
 
 def _fingerprint(key: CertificatePublicKeyTypes) -> str:

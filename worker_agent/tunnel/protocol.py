@@ -107,8 +107,12 @@ def is_agent_name(text: str) -> bool:
 
 def address(text: str) -> str:
     """A hub's address in its normal form ``https://host:port``. Raises ValueError."""
-    parts = urlsplit(text)
+    try:
+        parts = urlsplit(text)
+        port = parts.port or 443
+    except ValueError:  # says nothing of the text
+        raise ValueError(f"{text}: must be https://host:port") from None
     if parts.scheme != "https" or not parts.hostname or parts.path not in ("", "/") or parts.query or parts.username:
         raise ValueError(f"{text}: must be https://host:port")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"https://{host}:{parts.port or 443}"
+    return f"https://{host}:{port}"

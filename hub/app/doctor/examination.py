@@ -13,7 +13,7 @@ from hub.app.doctor.finding import Finding, Severity
 from hub.app.doctor.snapshot import Role, Snapshot
 from hub.clusters.credentials import CredentialError
 from worker_agent.api.multikueue import MultiKueueCluster
-from worker_agent.api.resource_type import MULTIKUEUE_CLUSTERS
+from worker_agent.api.resource_type import MULTIKUEUE_CLUSTERS, ResourceType
 from worker_agent.kube.client import Client
 from worker_agent.kube.errors import ApiError
 from worker_agent.kube.transport import Transport
@@ -22,6 +22,8 @@ PATIENCE_SECONDS: Final = 60.0
 """For one cluster."""
 
 REMEDY: Final = "bring a context of your own: --worker {name}=CONTEXT"
+ASKED_ITSELF: Final = "ask with a credential that may list it: --context CONTEXT, or --kubeconfig FILE"
+ASKED_THROUGH: Final = "ask with a context of your own that may list it: --worker {name}=CONTEXT"
 
 Reach = Callable[[str, Mapping[str, MultiKueueCluster]], Awaitable[Transport]]
 """A connection to a worker, by its name. Raises ConnectionError, ApiError or ValueError with the reason."""
@@ -40,6 +42,8 @@ class Result:
     findings: list[Finding] = field(default_factory=list)
     made: bool = True
     """Whether the check could be made; where not, its note says why."""
+    unread: list[str] = field(default_factory=list)
+    """What it would have had to read and could not, as ``plural.group``."""
 
     @property
     def ok(self) -> bool:
@@ -48,7 +52,7 @@ class Result:
 
 async def of_cluster(client: Client, cluster: str, role: Role, namespace: str) -> list[Result]:
     """One cluster by itself. Raises ConnectionError, ApiError."""
-    return examine(await snapshot.read(client, cluster, role, namespace))
+    return examine(await snapshot.read(client, cluster, role, namespace), ASKED_ITSELF)
 
 
 async def of_federation(manager: Client, namespace: str, reach: Reach) -> list[Result]:
@@ -61,11 +65,11 @@ async def of_federation(manager: Client, namespace: str, reach: Reach) -> list[R
     workers = await asyncio.gather(
         *(_worker(manager, name, namespace, lambda name=name: reach(name, clusters)) for name in sorted(clusters))  # type: ignore[misc]
     )
-    return [*examine(read), *(result for results in workers for result in results)]
+    return [*examine(read, ASKED_ITSELF), *(result for results in workers for result in results)]
 
 
-def examine(read: Snapshot) -> list[Result]:
-    """Every check on one cluster, in order. Pure."""
+def examine(read: Snapshot, remedy: str) -> list[Result]:
+    """Every check on one cluster, in order; ``remedy`` is for what could not be read. Pure."""
     results = []
     for check in CHECKS:
         unread = [resource for resource in check.READS if resource in read.unreadable]
@@ -75,13 +79,19 @@ def examine(read: Snapshot) -> list[Result]:
                 finding.note(
                     f"cluster/{read.cluster}",
                     f"not looked at: {read.unreadable[unread[0]]}",
-                    f"ask with a context of your own: --worker {read.cluster}=CONTEXT",
+                    remedy,
                 )
             ]
         else:
             found = list(check.check(read))
-        results.append(Result(read.cluster, check.NAME, list(found), made=not unread))
+        results.append(
+            Result(read.cluster, check.NAME, list(found), not unread, [_named(resource) for resource in unread])
+        )
     return results
+
+
+def _named(resource: ResourceType) -> str:
+    return f"{resource.plural}.{resource.group}" if resource.group else resource.plural
 
 
 async def _worker(
@@ -91,7 +101,8 @@ async def _worker(
         async with asyncio.timeout(PATIENCE_SECONDS):
             client = Client(await reach(), manager.clock, user_agent="fedhub-cli")
             try:
-                return await of_cluster(client, name, Role.AGENT, namespace)
+                read = await snapshot.read(client, name, Role.AGENT, namespace)
+                return examine(read, ASKED_THROUGH.format(name=name))
             finally:
                 await client.close()
     except TimeoutError:

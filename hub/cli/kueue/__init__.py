@@ -1,26 +1,66 @@
 """``fedhub kueue``: the commands of kueuectl, with its options and its output; also ``kubectl fedhub kueue``.
 
-One file per group of commands; ``connection``, ``printing`` and ``selection`` hold the options they share.
+One file per group of commands, each loaded when it is needed; ``connection``, ``printing`` and ``selection`` hold the
+options they share.
 """
+
+from functools import partial
 
 import typer
 
 from hub.cli import flag_groups
-from hub.cli.kueue import (
-    create_commands,
-    list_commands,
-    passthrough_commands,
-    stop_commands,
-    version_command,
-)
+from hub.cli.kueue import version_command
 from hub.cli.kueue.connection import Connection
+from worker_agent.cli.command_group import Group, add_deferred
 
-app = typer.Typer(help="Queues and workloads of one cluster: the commands of kueuectl.", no_args_is_help=True)
-app.add_typer(create_commands.app, name="create")
-app.add_typer(list_commands.app, name="list")
-app.add_typer(stop_commands.stop_app, name="stop")
-app.add_typer(stop_commands.resume_app, name="resume")
-passthrough_commands.add_to(app)
+
+def _create() -> typer.Typer:
+    from hub.cli.kueue import create_commands  # noqa: PLC0415 - the other groups are not needed then
+
+    return create_commands.app
+
+
+def _list() -> typer.Typer:
+    from hub.cli.kueue import list_commands  # noqa: PLC0415
+
+    return list_commands.app
+
+
+def _stop() -> typer.Typer:
+    from hub.cli.kueue import stop_commands  # noqa: PLC0415
+
+    return stop_commands.stop_app
+
+
+def _resume() -> typer.Typer:
+    from hub.cli.kueue import stop_commands  # noqa: PLC0415
+
+    return stop_commands.resume_app
+
+
+def _of_kubectl(command: str) -> typer.Typer:
+    from hub.cli.kueue import passthrough_commands  # noqa: PLC0415
+
+    return passthrough_commands.group(command)
+
+
+app = typer.Typer(
+    cls=Group,
+    help="Queues and workloads of one cluster: the commands of kueuectl.",
+    no_args_is_help=True,
+)
+add_deferred(app, "create", _create, "Create a ClusterQueue, a LocalQueue or a ResourceFlavor.")
+add_deferred(app, "list", _list, "Show queues, flavors, workloads and pods.")
+add_deferred(app, "stop", _stop, "Stop a workload or a queue.")
+add_deferred(app, "resume", _resume, "Let a workload or a queue go on.")
+for _command, _summary in (
+    ("get", "Display a resource"),
+    ("describe", "Show details of a resource"),
+    ("edit", "Edit a resource on the server"),
+    ("patch", "Update fields of a resource"),
+    ("delete", "Delete a resource"),
+):
+    add_deferred(app, _command, partial(_of_kubectl, _command), f"{_summary}: kubectl's own command and options.")
 app.command("version")(version_command.version)
 
 

@@ -9,12 +9,13 @@ from hub.cli.kueue import completion, writing
 from hub.cli.kueue.connection import Connection
 from hub.cli.kueue.printing import DryRun, DryRunOption, Printing
 from worker_agent.api.document import Document
+from worker_agent.cli.command_group import Group
 
 if TYPE_CHECKING:
     from worker_agent.api.resource_type import ResourceType
     from worker_agent.kube.client import Client
 
-app = typer.Typer(help="Create a ClusterQueue, a LocalQueue or a ResourceFlavor.", no_args_is_help=True)
+app = typer.Typer(cls=Group, help="Create a ClusterQueue, a LocalQueue or a ResourceFlavor.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(metavar="NAME")]
 Listed = list[str] | None
 

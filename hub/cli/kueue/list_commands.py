@@ -11,11 +11,12 @@ from hub.cli.kueue.connection import Connection
 from hub.cli.kueue.printing import Printing, Table
 from hub.cli.kueue.selection import AllNamespaces, Selection, told_without_table
 from worker_agent.api.document import Document
+from worker_agent.cli.command_group import Group
 
 if TYPE_CHECKING:
     from worker_agent.kube.client import Client
 
-app = typer.Typer(help="Show queues, flavors, workloads and pods.", no_args_is_help=True)
+app = typer.Typer(cls=Group, help="Show queues, flavors, workloads and pods.", no_args_is_help=True)
 for _name in ("workload", "kwl", "kueueworkload", "kueueworkloads"):
     app.command(_name, hidden=_name != "workload")(list_workloads.workloads)
 for _name in ("pods", "po"):

@@ -7,14 +7,8 @@ import typer
 
 from hub.cli.kueue import completion, delete_command, kubectl
 from hub.cli.kueue.connection import Connection
+from worker_agent.cli.command_group import Group
 
-_COMMANDS: Final = {
-    "get": "Display a resource",
-    "describe": "Show details of a resource",
-    "edit": "Edit a resource on the server",
-    "patch": "Update fields of a resource",
-    "delete": "Delete a resource",
-}
 _TYPES: Final[dict[str, tuple[Any, ...]]] = {
     "workload": (completion.workloads(), "kwl", "kueueworkload", "kueueworkloads"),
     "clusterqueue": (completion.cluster_queues(), "cq"),
@@ -25,19 +19,21 @@ _GROUP: Final = "kueue.x-k8s.io"
 _AS_TYPED: Final = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 
 
-def add_to(app: typer.Typer) -> None:
-    for command, summary in _COMMANDS.items():
-        group = typer.Typer(help=f"{summary}: kubectl's own command and options.", no_args_is_help=True)
-        for type_, (complete, *aliases) in _TYPES.items():
-            for name in (type_, *aliases):
-                if (command, type_) == ("delete", "workload"):
-                    group.command(name, hidden=name != type_)(delete_command.workload)
-                    continue
-                told = f"kubectl {command} {type_}, with its options"
-                group.command(name, hidden=name != type_, help=told, context_settings=_AS_TYPED)(
-                    _handed_on(command, type_, complete)
-                )
-        app.add_typer(group, name=command)
+def group(command: str) -> typer.Typer:
+    """One of kubectl's commands, for each of our types."""
+    made = typer.Typer(
+        cls=Group, help=f"kubectl {command}, with its options and for queues and workloads.", no_args_is_help=True
+    )
+    for type_, (complete, *aliases) in _TYPES.items():
+        for name in (type_, *aliases):
+            if (command, type_) == ("delete", "workload"):
+                made.command(name, hidden=name != type_)(delete_command.workload)
+                continue
+            told = f"kubectl {command} {type_}, with its options"
+            made.command(name, hidden=name != type_, help=told, context_settings=_AS_TYPED)(
+                _handed_on(command, type_, complete)
+            )
+    return made
 
 
 def _handed_on(command: str, type_: str, complete: completion.Names) -> Callable[..., None]:

@@ -9,9 +9,10 @@ from hub.cli.kueue import completion, writing
 from hub.cli.kueue.connection import Connection
 from hub.cli.kueue.printing import DryRun, DryRunOption, Printing
 from worker_agent.api.document import Document
+from worker_agent.cli.command_group import Group
 
-stop_app = typer.Typer(help="Stop a workload or a queue.", no_args_is_help=True)
-resume_app = typer.Typer(help="Let a workload or a queue go on.", no_args_is_help=True)
+stop_app = typer.Typer(cls=Group, help="Stop a workload or a queue.", no_args_is_help=True)
+resume_app = typer.Typer(cls=Group, help="Let a workload or a queue go on.", no_args_is_help=True)
 
 _KEEP = typer.Option("--keep-already-running", help="What is admitted goes on; only nothing new is admitted.")
 Keep = Annotated[bool, _KEEP]

@@ -8,11 +8,18 @@ from typer.testing import CliRunner
 
 from hub.cli import app as hub_app
 from hub.cli import output
+from worker_agent.api.program_version import VERSION
 from worker_agent.cli import app as agent_app
 
 
 def run(app, *arguments):
     return CliRunner().invoke(app, list(arguments))
+
+
+@pytest.mark.parametrize(("app", "name"), [(hub_app, "fedhub"), (agent_app, "fedhub-agent")])
+def test_version(app, name):
+    result = run(app, "--version")
+    assert (result.exit_code, result.output) == (0, f"{name} {VERSION}\n")
 
 
 def test_help_names_every_command():
@@ -98,7 +105,8 @@ def test_number_of_jobs_has_limits():
 
 def test_a_table_keeps_its_columns_on_a_narrow_terminal(monkeypatch):
     shown = io.StringIO()
-    monkeypatch.setattr(output, "results", Console(file=shown, force_terminal=True, width=60, color_system=None))
+    screen = Console(file=shown, force_terminal=True, width=60, color_system=None)
+    monkeypatch.setattr(output, "terminal", lambda: screen)
     output.table(["job", "ran", "why"], [["train-001", "4s", "oregon: fits now in large; tokyo: fits now in spot"]])
     row = shown.getvalue().splitlines()[-2]
     assert row.split()[:2] == ["train-001", "4s"]

@@ -53,6 +53,23 @@ def test_what_if_says_what_is_wrong_with_a_manifest(tmp_path, text, told):
     assert told in refused("what-if", "-f", str(path))
 
 
+def test_what_if_takes_no_manifest_of_another_namespace(tmp_path):
+    path = tmp_path / "job.yaml"
+    path.write_text(JOB.replace("{name: j}", "{name: j, namespace: team-b}"))
+    shown = refused("what-if", "-f", str(path), "-n", "team-a")
+    assert "Job j: metadata.namespace is team-b, which is not the team-a of --namespace" in shown
+    assert "leave the option out, or set it to team-b" in shown
+
+
+@pytest.mark.parametrize(
+    ("own", "asked"), [("", "team-a"), ("team-a", ""), ("team-a", "team-a")], ids=["asked for", "own", "both"]
+)
+def test_what_if_takes_the_namespace_that_is_named(own, asked):
+    (document,) = hypothetical.documents(JOB.replace("{name: j}", f"{{name: j, namespace: '{own}'}}"), asked)
+    made = hypothetical.workload_of(document, asked or "of-the-context", JobPolicy(), NO_CLASSES)
+    assert made["metadata"]["namespace"] == "team-a"
+
+
 def test_what_if_names_a_file_that_is_not_there():
     assert "--filename nowhere.yaml: No such file or directory" in refused("what-if", "-f", "nowhere.yaml")
 
@@ -120,7 +137,7 @@ def test_blocker_and_change_stand_below_each_other(capsys):
 
 
 def test_terminal_breaks_long_sentences_at_its_width(capsys, monkeypatch):
-    monkeypatch.setattr(output, "results", Console(force_terminal=True, width=60))
+    monkeypatch.setattr(output, "terminal", lambda: Console(force_terminal=True, width=60))
     output.entries(["cluster", "why"], [(["east"], ["word " * 30])])
     shown = capsys.readouterr().out.splitlines()
     assert len(shown) > 3

@@ -6,7 +6,8 @@ from typer.testing import CliRunner
 from hub.cli import app as hub_app
 from worker_agent.cli import app as agent_app
 
-JOIN = ("join", "oregon", "--ca-pin", "sha256:0", "--token", "abcd1234." + "x" * 43)
+PIN = "sha256:" + "0" * 64
+JOIN = ("join", "oregon", "--ca-pin", PIN, "--token", "abcd1234." + "x" * 43)
 
 
 def refused(app, *arguments: str) -> str:
@@ -34,11 +35,28 @@ def test_enroll(arguments, told):
     ("arguments", "told"),
     [
         (("--hub", "hub.example"), "--hub hub.example: must be https://host:port"),
+        (("--hub", "https://hub:many"), "--hub https://hub:many: must be https://host:port"),
         (("--hub", "https://hub:1", "--kubeconfig", "none"), "none"),
     ],
 )
 def test_join(arguments, told):
     assert told in refused(agent_app, *JOIN, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("pin", "told"),
+    [
+        ("sha256:0", "this one has 1 characters after sha256:"),
+        (PIN[:-1] + "é", "this one has other characters"),
+        ("s3cr3t", "this one does not begin with sha256:"),
+        ("", "this one does not begin with sha256:"),
+    ],
+)
+def test_join_says_what_a_pin_is_and_does_not_repeat_what_may_be_a_secret(pin, told):
+    shown = refused(agent_app, "join", "oregon", "--hub", "https://hub:1", "--token", "t", "--ca-pin", pin)
+    assert "--ca-pin: must be sha256: and 64 hexadecimal digits" in shown
+    assert told in shown
+    assert not pin or pin not in shown
 
 
 @pytest.mark.parametrize("command", ["cordon", "uncordon", "drain", "declare-lost"])

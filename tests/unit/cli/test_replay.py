@@ -148,7 +148,9 @@ class TestBadFiles:
     def test_no_json(self, tmp_path):
         path = tmp_path / "x"
         path.write_text("steps: []")
-        assert "line 1: JSON is malformed" in self.refused(path)
+        shown = self.refused(path)
+        assert "is neither a recording nor a scenario (it is no JSON: JSON is malformed" in shown
+        assert "fedhub-agent run --record FILE" in shown
 
     @pytest.mark.parametrize(
         ("text", "message"),
@@ -205,7 +207,7 @@ class TestBadFiles:
         assert problem in self.refused(write(tmp_path, scenario(steps=[step])))
 
     def test_no_scenario(self, tmp_path):
-        assert "objects: missing: must be a list" in self.refused(write(tmp_path, {"a": 1}))
+        assert "objects: missing: must be a list" in self.refused(write(tmp_path, {"steps": []}))
 
     def test_unknown_gate(self, tmp_path):
         assert "NoGate" in self.refused(write(tmp_path, scenario(steps=[], featureGates={"NoGate": True})))
@@ -250,7 +252,7 @@ class TestYaml:
         assert (result.exit_code, "no YAML" in result.output) == (2, True)
 
     def test_no_mapping(self, tmp_path):
-        assert "must be a mapping with cluster and timeline" in self.replayed(tmp_path, "- a").output
+        assert "is neither a recording nor a scenario (it is no mapping)" in self.replayed(tmp_path, "- a").output
 
 
 class TestRecordOption:

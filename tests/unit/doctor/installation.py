@@ -118,7 +118,7 @@ class Installation:
     def results(self) -> list[examination.Result]:
         snapshot = Snapshot("oregon", self.role, NAMESPACE, NOW, self.clock_error, self.objects, self.unreadable)
         snapshot.secrets, snapshot.denied = self.secrets, self.denied
-        return examination.examine(snapshot)
+        return examination.examine(snapshot, "ask with another credential")
 
 
 KUBECONFIG = """

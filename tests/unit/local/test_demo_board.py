@@ -39,6 +39,19 @@ def test_complete_job_is_finished_and_has_times():
     assert (row.stage, row.waited, row.ran) == (Stage.FINISHED, 7.0, 5.0)
 
 
+def test_kinds_that_tell_their_end_by_a_time_have_it_before_their_workload_does():
+    status = {"startTime": "2026-01-01T00:00:07Z", "endTime": "2026-01-01T00:00:12Z"}
+    ended = {"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED", **status}
+    row = demo_board.row({**job(**ended), "kind": "RayJob"}, workload("Admitted", cluster="oregon"))
+    assert (row.stage, row.waited, row.ran) == (Stage.FINISHED, 7.0, 5.0)
+
+
+def test_kinds_with_names_of_their_own_for_success_have_their_times():
+    done = {"type": "Succeeded", "status": "True", "lastTransitionTime": "2026-01-01T00:00:12Z"}
+    ended = {**job(startTime="2026-01-01T00:00:07Z", conditions=[done]), "kind": "PyTorchJob"}
+    assert demo_board.row(ended, workload("Admitted", cluster="oregon")).ran == 5.0
+
+
 def test_failed_job_is_failed_whatever_else_is_true():
     failed = {"type": "Failed", "status": "True", "lastTransitionTime": "2026-01-01T00:00:12Z"}
     assert demo_board.row(job(conditions=[failed]), workload("Admitted", cluster="oregon")).stage is Stage.FAILED
