@@ -132,8 +132,7 @@ async def explain(manager: Manager, asker: Asker, document: Document, *, submitt
     asked = candidates.choose(order, manager.clusters, reading.reached, policy, sight.view)
     copy = remote_objects.workload_copy(document, configuration.sync)
     copy["metadata"]["creationTimestamp"] = timestamps.rfc3339(now)
-    framework = owner.kind.framework if owner.kind.reported else ""
-    request = Request(sight.key.namespace, sight.key.name, framework, asked.open, msgspec.json.encode(copy))
+    request = Request(sight.key.namespace, sight.key.name, owner.kind.framework, asked.open, msgspec.json.encode(copy))
     evaluations = _evaluations(reading, request, asked, sight, now)
     found = Candidates(sight.key, tuple(evaluations[name] for name in order), preference=asked.preference)
     decision = dispatch.decide(found, policy, now, configuration.round_timeout)

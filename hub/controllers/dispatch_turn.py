@@ -122,10 +122,8 @@ class TurnMaker:
         workers = self._sync.federation().workers
         asked = candidates.choose(order, self._known_clusters(order), workers, policy, sight.view)
         nominated = tuple(sight.view.status.nominated_cluster_names or ())
-        kind, unreported = owner.kind.framework, None
-        if not owner.kind.reported:
-            kind, unreported = "", owner.kind.resource
-        request = Request(key.namespace, key.name, kind, asked.open, self._as_copy(sight))
+        kind = owner.kind
+        request = Request(key.namespace, key.name, kind.framework, asked.open, self._as_copy(sight))
         refusals = {}
         for cluster in nominated:
             if cluster in workers:
@@ -135,7 +133,7 @@ class TurnMaker:
         started = dispatched.last_transition_time if dispatched is not None and nominated else None
         said_no = {cluster: reason for cluster, reason in refusals.items() if reason}
         turn = Turn(sight, request, asked, tuple(order), policy, nominated, said_no, started)
-        return replace(turn, unreported=unreported) if unreported else turn
+        return turn if kind.framework else replace(turn, unreported=kind.resource)
 
     def undecided(self) -> list[Key]:
         """The Workloads with a MultiKueue check that run in no cluster: ``make`` tells which of them wait for one."""

@@ -58,7 +58,8 @@ class JobKind:
     """
 
     framework: ClassVar[str] = ""
-    """Name in ``integrations.frameworks``, e.g. ``batch/job``."""
+    """Name in ``integrations.frameworks``, e.g. ``batch/job``, by which agents tell that they run the kind; empty where
+    another program makes its Workloads: of such a kind a worker's API server tells, by serving it or not."""
     resource: ClassVar[ResourceType]
     suspend_path: ClassVar[str] = "spec.suspend"
     managed_by_path: ClassVar[str] = "spec.managedBy"
@@ -105,8 +106,6 @@ class JobKind:
     """Its pods are queued, it is not itself suspended; webhooks look at every write."""
     reconciled: ClassVar[bool] = True
     """Has Workloads of its own."""
-    reported: ClassVar[bool] = True
-    """A worker's agent tells whether it runs the kind; for others its API server tells, by serving it or not."""
     forwards_changes: ClassVar[bool] = False
     """Some of what its user changes while it runs elsewhere is carried there: ``remote_patch`` says what."""
     held_elsewhere: ClassVar[bool] = False

@@ -76,11 +76,12 @@ class Declaration:
     running: Any = False
     managed_by_path: str = ""
     status_fields: tuple[str, ...] = field(default=())
-    reported: bool = True
+    external: bool = False
+    """Another program makes its Workloads."""
 
     @property
     def framework(self) -> str:
-        return f"{self.resource.group}/{self.resource.kind.lower()}"
+        return "" if self.external else f"{self.resource.group}/{self.resource.kind.lower()}"
 
 
 class DeclaredKind(JobKind):
@@ -141,7 +142,6 @@ def kind_of(declaration: Declaration) -> JobKind:
         "resource": declaration.resource,
         "suspend_path": declaration.suspend_path,
         "managed_by_path": declaration.managed_by_path,
-        "reported": declaration.reported,
         "pod_counts": tuple(sign.status_field for sign in signs if sign is not None),
         "declaration": declaration,
     }
@@ -175,7 +175,7 @@ def external(name: str, plural: str = "") -> JobKind:
     """The kind ``Kind.version.group`` whose Workloads somebody else makes: all that MultiKueue needs of it."""
     kind, version, group = name.split(".", 2)
     resource = ResourceType(group, version, kind, plural or plural_of(kind))
-    return kind_of(Declaration(resource, (), managed_by_path="spec.managedBy", reported=False))
+    return kind_of(Declaration(resource, (), managed_by_path="spec.managedBy", external=True))
 
 
 def kinds_of(declarations: Sequence[Declaration]) -> dict[str, JobKind]:
