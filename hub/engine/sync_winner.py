@@ -81,9 +81,22 @@ def lost(group: RemoteGroup, now: datetime) -> list[HubIntent]:
         remaining = group.policy.worker_lost_timeout - out_of_contact
         if remaining > timedelta(0) and name not in group.declared_lost:
             return [RequeueAfter(remaining.total_seconds())]
-        return [*forget_pods(group), sync_check.set_state(group, names.CHECK_RETRY, "Admitting remote lost", now)]
+        lost = sync_check.set_state(group, names.CHECK_RETRY, "Admitting remote lost", now)
+        return [*forget_pods(group), lost, *_warning(group, name)]
     message = "Admitting remote no longer exists"
     return [*forget_pods(group), sync_check.set_state(group, names.CHECK_RETRY, message, now)]
+
+
+def _warning(group: RemoteGroup, cluster: str) -> list[HubIntent]:
+    """Agents evict the Workload of any job when the hub's lease lapses; that stops the jobs of kinds they know."""
+    kind = group.owner.kind
+    if kind is None or kind.framework or cluster in group.declared_lost:
+        return []
+    message = (
+        f'{kind.resource.kind} "{group.owner.key}" may go on elsewhere: on worker cluster "{cluster}", out of contact, '
+        "its workload was evicted, and only the program that made it there can stop the job"
+    )
+    return [sync_check.event(group, message, "Warning")]
 
 
 def forget_pods(group: RemoteGroup) -> list[HubIntent]:

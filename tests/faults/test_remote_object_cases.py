@@ -10,6 +10,7 @@ from hub.engine.needs import CONFIG_MAPS
 from hub.local.apiserver.in_process import InProcessTransport
 from tests.faults.lines import Line
 from tests.faults.manifests import submitted
+from tests.faults.model import is_true
 from tests.faults.test_kind_cases import WORKERS, checks, job_set, objects, only, pod, world
 from tests.integration.federation.virtual_world import MANAGER, VirtualWorld, play
 from tests.integration.federation.world import federation, node, queues
@@ -86,7 +87,8 @@ def with_foos(*workers: str) -> VirtualWorld:
     """Foos are known on the manager and on these workers."""
     clusters = {MANAGER: [definition(), *queues(cpu=10, checks=["mk"]), *federation(*WORKERS)]}
     clusters |= {name: [*([definition()] if name in workers else []), *queues(cpu=5), node(cpu=5)] for name in WORKERS}
-    return VirtualWorld(clusters, {"multi_kueue": {"external_frameworks": [{"name": "Foo.v1.example.com"}]}})
+    stanza = {"external_frameworks": [{"name": "Foo.v1.example.com"}], "worker_lost_timeout": "60s"}
+    return VirtualWorld(clusters, {"multi_kueue": stanza})
 
 
 def test_a_foreign_kind_goes_without_what_binds_it_to_the_manager() -> None:
@@ -122,6 +124,29 @@ def test_a_foreign_kind_goes_where_it_is_known() -> None:
         assert 'w1: namespace ns there has no kind "foos.example.com"' in told["message"]
 
     play(with_foos("w2"), story)
+
+
+def test_a_foreign_kind_is_evicted_where_the_hub_is_lost_before_it_goes_on_elsewhere() -> None:
+    """What its own program heeds at every other eviction there: agents do not know its jobs."""
+
+    async def story(made: VirtualWorld) -> None:
+        stop = {"metadata": {"name": "default"}, "spec": {"onContactLost": "Stop"}}
+        await made.create(MANAGER, {"apiVersion": "fedhub.dev/v1alpha1", "kind": "DispatchPolicy", **stop})
+        await made.create(MANAGER, workload_of(await created_foo(made)))
+        await asyncio.sleep(10)
+        (place,) = [name for name in WORKERS if made.objects(name, FOO_STORE)]
+        (there,) = made.objects(place, FOO_STORE)
+        owner = workload_of(there)["metadata"]["ownerReferences"]
+        await made.patch(place, WORKLOADS, "foo-train", {"metadata": {"ownerReferences": owner}})
+        made.lines[place].cut()
+        await asyncio.sleep(30)
+        evicted = {each["type"]: each for each in value_at(only(made, place, "workloads"), "status.conditions", [])}
+        assert evicted["Evicted"]["reason"] == "DeactivatedDueToHubContactLost"
+        assert not is_true(only(made, MANAGER, "workloads"), names.EVICTED)
+        await asyncio.sleep(60)
+        assert is_true(only(made, MANAGER, "workloads"), names.EVICTED)
+
+    play(with_foos(*WORKERS), story)
 
 
 # The end of a job that its user deletes (B26)

@@ -29,9 +29,11 @@ from worker_agent.engine.intents import (
     CreateObject,
     DeleteObject,
     PatchObject,
+    RecordEvent,
     RequeueAfter,
     RetryWithError,
 )
+from worker_agent.jobs import declared
 
 
 def adopted(**status) -> RemoteGroup:
@@ -192,6 +194,16 @@ def test_s6_a_lost_worker_is_waited_for():
 def test_s6_a_ready_check_without_an_admitted_copy_is_retried(cluster, remotes, message):
     intents = sync.decide(group(checked("Ready", clusterName=cluster), remotes), NOW)
     assert check_of(intents) == ("Retry", message)
+
+
+def test_s6_of_a_kind_that_no_agent_knows_its_users_are_warned_when_its_worker_is_given_up():
+    foreign = declared.external("Foo.v1.example.com")
+    lost = group(checked("Ready", clusterName="w1"), {"w1": NOW - timedelta(hours=1)})
+    warned = of(RecordEvent, sync.decide(replace(lost, owner=replace(lost.owner, kind=foreign)), NOW))
+    assert [(event.type, "only the program that made it there" in event.message) for event in warned] == [
+        ("Warning", True)
+    ]
+    assert of(RecordEvent, sync.decide(lost, NOW)) == []
 
 
 def test_s6_pods_of_a_lost_worker_do_not_hold_the_quota():
