@@ -142,7 +142,7 @@ class _Reader:
             token=token,
             token_file=token_file,
             insecure_skip_tls_verify=insecure,
-            tls_server_name=self._text(cluster, "tls-server-name", cluster_at),
+            tls_server_name=self._server_name(cluster, cluster_at),
             proxy_url=self._proxy(cluster, cluster_at),
             exec_plugin=None if token or token_file else plugin,  # as in client-go: what is there is not asked for
         )
@@ -224,6 +224,12 @@ class _Reader:
         server = self._named(cluster, "server", where)
         self._check_url(server, f"{where}.server", SERVER_SCHEMES)
         return server.rstrip("/")
+
+    def _server_name(self, cluster: Document, where: str) -> str:
+        name = self._text(cluster, "tls-server-name", where)
+        if name and (problem := host_problem(name)):
+            self._fail(f"{where}.tls-server-name", problem)
+        return name
 
     def _proxy(self, cluster: Document, where: str) -> str:
         proxy = self._text(cluster, "proxy-url", where)
@@ -314,11 +320,25 @@ def url_problem(url: str, schemes: tuple[str, ...] = SERVER_SCHEMES) -> str:
     """What is wrong with an address to connect to; empty where it can be used."""
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in schemes and bool(parts.hostname) and not any(each.isspace() for each in url)
+        usable = parts.scheme in schemes and not host_problem(parts.hostname or "") and not _has_spaces(url)
         _ = parts.port
     except ValueError:
         usable = False
     return "" if usable else f"must be a URL such as {schemes[0]}://host:port (schemes: {', '.join(schemes)})"
+
+
+def host_problem(name: str) -> str:
+    """What is wrong with a host's name or address; empty where it can be looked for."""
+    try:
+        labels = name.encode("idna").rstrip(b".").split(b".")
+    except UnicodeError:
+        labels = []
+    usable = all(labels) and len(name) < 254 and name.isprintable() and not _has_spaces(name)
+    return "" if labels and usable else "must be a host name or an address"
+
+
+def _has_spaces(text: str) -> bool:
+    return any(each.isspace() for each in text)
 
 
 def token_problem(token: str) -> str:

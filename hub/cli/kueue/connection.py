@@ -127,6 +127,8 @@ class Connection(FlagGroup):
 
         if self.server and (problem := kubeconfig.url_problem(self.server)):
             raise kubeconfig.KubeconfigError(f"--server: {self.server!r}: {problem}")
+        if self.tls_server_name and (problem := kubeconfig.host_problem(self.tls_server_name)):
+            raise kubeconfig.KubeconfigError(f"--tls-server-name: {self.tls_server_name!r}: {problem}")
         if self.token and (problem := kubeconfig.token_problem(self.token)):
             raise kubeconfig.KubeconfigError(f"--token: {problem}; give it as it was issued, in one line")
         sent = {"--as": [self.as_user], "--as-uid": [self.as_uid], "--as-group": self.as_group or []}

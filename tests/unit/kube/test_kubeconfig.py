@@ -124,6 +124,12 @@ BROKEN: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "no server": (lambda c: c["clusters"][0]["cluster"].pop("server"), "clusters[0].cluster.server: is required"),
     "server no text": (cluster(server=7), "clusters[0].cluster.server: must be text, not int"),
     "server no URL": (cluster(server="host:6443"), "clusters[0].cluster.server: must be a URL such as https://"),
+    "server whose host no name can be": (cluster(server="https://a..b:1"), "clusters[0].cluster.server: must be a URL"),
+    "server name with a zero": (
+        cluster(tls_server_name="x\0y"),
+        "clusters[0].cluster.tls-server-name: must be a host name or an address",
+    ),
+    "server name of many letters": (cluster(tls_server_name=300 * "a"), "tls-server-name: must be a host name"),
     "server without host": (cluster(server="https://"), "clusters[0].cluster.server: must be a URL"),
     "server bad port": (cluster(server="https://host:port"), "clusters[0].cluster.server: must be a URL"),
     "authority no base64": (
