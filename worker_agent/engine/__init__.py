@@ -8,9 +8,9 @@ It has two halves. **Scheduling** decides who gets quota; in reading order:
   between attempts, ``selection`` and ``flavor_row`` the match of pods and nodes, ``partial_admission`` the search for
   fewer pods.
 - ``preemption.search`` and ``tas.placement`` are the seams for victims and nodes; ``tas`` has a map of its own.
-- ``state`` is the live world: ``queue_state`` (configuration; ``catalog``, ``activity``, ``wakeups``) and the
-  workloads. ``trial`` is its undo journal. ``pending`` is one queue's waiting workloads, ``requeue_reason`` why one
-  went back.
+- ``state`` is the live world: ``queue_state`` (configuration; ``catalog``, ``activity``, ``wakeups``),
+  ``waiting_state`` (who queues) and the workloads with their quota. ``trial`` is its undo journal. ``pending`` is one
+  queue's waiting workloads, ``requeue_reason`` why one went back.
 - ``quota`` and ``hierarchy`` are the arithmetic of the cohort tree on ``resources`` amounts, ``fair_sharing`` the
   shares.
 - ``workload_info`` reduces a Workload to a row: ``pod_shape``, ``pod_requests``, ``limit_ranges``, ``transformations``,

@@ -19,37 +19,28 @@ from worker_agent.api.workload import Admission, Workload
 from worker_agent.engine import cluster_queue, conditions, confirmation, quota, view, workload_info
 from worker_agent.engine.cluster_queue import ClusterQueueRow, LocalQueueRow
 from worker_agent.engine.conditions import Phase
-from worker_agent.engine.device_state import DeviceState
-from worker_agent.engine.head import Head
 from worker_agent.engine.pending import PendingQueue
 from worker_agent.engine.policy import Policy
 from worker_agent.engine.requeue_reason import RequeueReason
 from worker_agent.engine.tas.placed_pods import PlacedPods
-from worker_agent.engine.tas.second_pass import SecondPass
+from worker_agent.engine.waiting_state import HOLDING, WaitingState
 from worker_agent.engine.workload_info import PodSetRow, WorkloadRow
 
 Assumption = tuple[tuple[PodSetRow, ...], tuple[PlacedPods, ...]]
 """Pod sets with their flavors and places, and what they take there."""
-_HOLDING = (Phase.RESERVED, Phase.ADMITTED)
 
 
-class ClusterState(DeviceState):
+class ClusterState(WaitingState):
     """All of it. Methods that take ``now`` expect it not to go backwards."""
 
     def __init__(self, policy: Policy) -> None:
         super().__init__(policy)
-        self.rows: dict[Key, WorkloadRow] = {}
-        """Every Workload that is neither finished nor deactivated."""
         self.unready: dict[Key, None] = {}
         """Workloads that hold quota without PodsReady."""
-        self.second_pass = SecondPass()
-        """Workloads with quota that still need a place for their pods."""
         self.cycle = 0
-        self._by_queue: dict[Key, dict[Key, None]] = {}
         self._homeless: dict[str, dict[Key, None]] = {}
         """Reservations in ClusterQueues that are not known (yet)."""
         self._view = view.EMPTY
-        self._pops = 0
 
     # -- ClusterQueues and LocalQueues -----------------------------------------------------------------------------
 
@@ -128,7 +119,7 @@ class ClusterState(DeviceState):
             old = None
         row = WorkloadRow(workload, self.policy)
         phase = conditions.engine_phase(workload, self.policy, row.phase)
-        if phase not in _HOLDING or row.evicted:
+        if phase not in HOLDING or row.evicted:
             self._eviction_shows(row.key, old)
         if old is not None and old.assumed and not conditions.shows_reservation(workload, phase):
             # Our write is on its way; until it shows, or fails, the reservation stands.
@@ -155,7 +146,7 @@ class ClusterState(DeviceState):
             self._remove(row)
 
     def _to_queue(self, row: WorkloadRow, old: WorkloadRow | None) -> None:
-        if old is not None and old.phase in _HOLDING:
+        if old is not None and old.phase in HOLDING:
             self.second_pass.drop(row.key)
             self._release(old)
             self._unlist(old)
@@ -180,7 +171,7 @@ class ClusterState(DeviceState):
         if old is not None:
             self._withdraw(old)
             self._unlist(old)
-            if old.phase in _HOLDING:
+            if old.phase in HOLDING:
                 self._release(old)
                 if workload_info.frees_quota(old, row):
                     self._note_queue_of(row)
@@ -202,113 +193,17 @@ class ClusterState(DeviceState):
         self.evicting.pop(row.key, None)
         self._drop_penalty(row)
         self._withdraw(row)
-        if row.phase in _HOLDING:
+        if row.phase in HOLDING:
             self._release(row)
         self._unlist(row)
         self.claimants.pop(row.key, None)
         del self.rows[row.key]
         self._note_queue_of(row)
 
-    def _know(self, row: WorkloadRow) -> None:
-        self.rows[row.key] = row
-        if row.claims_devices:
-            self.claimants[row.key] = None
-        self._by_queue.setdefault(row.queue, {})[row.key] = None
-
-    def _unlist(self, row: WorkloadRow) -> None:
-        listed = self._by_queue.get(row.queue)
-        if listed is not None:
-            listed.pop(row.key, None)
-            if not listed:
-                del self._by_queue[row.queue]
-
-    # -- queueing --------------------------------------------------------------------------------------------------
-
-    def _offer(self, row: WorkloadRow) -> None:
-        """Put a pending workload where it belongs, or take it out of its queue."""
-        target = self.pending_queue_of(row) if row.may_queue else None
-        if row.queued_in and (target is None or target.name != row.queued_in):
-            self._withdraw(row)
-        if target is not None:
-            self._changed.add(target.name)
-            target.push(row, self._clock)
-
     def reckon_anew(self, key: Key) -> None:
         old = self.rows.get(key)
         if old is not None and old.phase == Phase.PENDING:
             self._to_queue(workload_info.build(old.workload, self.shapes), old)
-
-    def _offer_all(self, queue: Key) -> None:
-        for key in list(self._by_queue.get(queue, ())):
-            row = self.rows[key]
-            if row.phase == Phase.PENDING:
-                self._offer(row)
-
-    def count_queueable(self, queue: Key) -> int:
-        """Workloads of a LocalQueue that may wait, wherever they do."""
-        rows = (self.rows[key] for key in self._by_queue.get(queue, ()))
-        return sum(row.may_queue for row in rows if row.phase == Phase.PENDING)
-
-    def _withdraw(self, row: WorkloadRow) -> None:
-        if row.queued_in in self.pending:
-            self._changed.add(row.queued_in)
-            self.pending[row.queued_in].delete(row.key)
-        row.queued_in = ""
-
-    def heads(self, now: datetime) -> list[Head]:
-        """One workload per active ClusterQueue that has any; they are in flight until the cycle settles them.
-
-        Workloads that hold quota and need a place come before them, however many those are.
-        """
-        self._clock = timestamps.micros(now)
-        again = [Head(row, row.reserved_in, True) for row in self.second_pass.take(self._clock, self.rows.get)]
-        ready = [queue for queue in self.pending.values() if queue.has_active and self._activities[queue.name].active]
-        if not ready:
-            return again
-        if self.usage_book is not None:
-            self.sample_usage(now)
-            self.usage_book.rank(ready)
-        self._pops += 1
-        self._changed.update(queue.name for queue in ready)
-        popped = [(queue.pop(), queue.name) for queue in ready]
-        return again + [Head(self._as_of_now(row), name) for row, name in popped if row is not None]
-
-    def requeue(self, row: WorkloadRow, reason: RequeueReason, status_reason: str = "") -> None:
-        """Give a head back (spec/engine 5.4). The newest object decides; one that may not queue any more is dropped."""
-        newest = self.rows.get(row.key)
-        if newest is None or newest.phase in _HOLDING:
-            return
-        if newest is not row and newest.hash == row.hash:
-            newest.scan = row.scan
-        newest = self._as_of_now(newest)
-        queue = self.pending_queue_of(newest)
-        if queue is None or not newest.may_queue:
-            self._withdraw(newest)
-            return
-        if newest.queued_in not in ("", queue.name):
-            self._withdraw(newest)
-        self._changed.add(queue.name)
-        queue.requeue(newest, reason, self._clock, self._pops)
-        if self.policy.equivalence_hashing:
-            queue.park_alike(newest, reason, status_reason)
-
-    def _as_of_now(self, row: WorkloadRow) -> WorkloadRow:
-        """Built anew where LimitRanges or runtime classes changed since the row was built."""
-        if row.shape_version == self.shapes.version:
-            return row
-        fresh = workload_info.build(row.workload, self.shapes)
-        fresh.scan, fresh.queued_in = row.scan, row.queued_in
-        self._know(fresh)
-        return fresh
-
-    def flush_requeues(self, now: datetime) -> bool:
-        """Move parked workloads whose wake-up was noted back to their active queues; returns whether any moved."""
-        self._clock = timestamps.micros(now)
-        moved = False
-        for name in self.wakeups.take(self.hierarchy):
-            self._changed.add(name)
-            moved |= self.pending[name].flush(self._clock, self._pops, self._namespace_admits(name))
-        return moved
 
     # -- quota -----------------------------------------------------------------------------------------------------
 
@@ -317,7 +212,7 @@ class ClusterState(DeviceState):
 
         One that holds quota already keeps the time since when, and its share of usage.
         """
-        again = row.phase in _HOLDING
+        again = row.phase in HOLDING
         if again:
             self._release(row)
         self._withdraw(row)
@@ -336,7 +231,7 @@ class ClusterState(DeviceState):
         """Count room as taken by a workload that does not show it yet, or does not exist here yet."""
         self._clock = timestamps.micros(now)
         old = self.rows.get(workload.metadata.key)
-        if old is not None and old.phase in _HOLDING:
+        if old is not None and old.phase in HOLDING:
             return
         row = workload_info.build(workload, self.shapes)
         row.observed = old is not None
@@ -365,7 +260,7 @@ class ClusterState(DeviceState):
         fresh = workload_info.build(row.workload, self.shapes)
         fresh.scan = row.scan
         self._know(fresh)
-        if fresh.phase in _HOLDING:
+        if fresh.phase in HOLDING:
             self._hold(fresh)
             self.second_pass.observe(fresh, self._clock)
         elif fresh.phase == Phase.GONE:
