@@ -75,7 +75,7 @@ def brief(why: str) -> str:
 
 def _brief(part: str) -> str:
     cluster, _, told = part.partition(": ")
-    verdict, *details = re.sub(r" for \d+ pods.*", "", told).split(": ")
+    verdict, *details = re.sub(r" for \d+ pods?\b.*", "", told).split(": ")
     if verdict == "impossible" and details:
         verdict += f" ({details[-1].split(', ')[0]})"
     return f"{cluster}: {verdict}"

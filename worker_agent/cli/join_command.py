@@ -46,7 +46,8 @@ def join(  # noqa: PLR0913, PLR0917 - the command's own options
 
     Example: fedhub-agent join oregon --hub https://hub.example:8444 --ca-pin sha256:1f... --token k3v9...
     """
-    from worker_agent.kube import authority  # noqa: PLC0415 - imports that take long wait until needed
+    from worker_agent.api import timestamps  # noqa: PLC0415 - imports that take long wait until needed
+    from worker_agent.kube import authority  # noqa: PLC0415
     from worker_agent.kube.clock import SystemClock  # noqa: PLC0415
     from worker_agent.tunnel import joining, protocol  # noqa: PLC0415
 
@@ -66,7 +67,7 @@ def join(  # noqa: PLR0913, PLR0917 - the command's own options
     async def work(client: "Client") -> None:
         joined = await joining.join(client, namespace, invitation, SystemClock().now(), replace=replace)
         identity = joined.identity
-        expires = identity.expires_at.isoformat(timespec="seconds")
+        expires = timestamps.rfc3339(identity.expires_at)
         facts = {"cluster": identity.agent, "hubs": list(identity.hubs), "expires": expires, "joined": joined.anew}
         word = "joined" if joined.anew else "is a member already; the token was not used"
         _report(facts, output, f"{identity.agent} {word}; its certificate expires at {expires} and is renewed in time")

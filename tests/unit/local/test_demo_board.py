@@ -65,10 +65,12 @@ def test_counts_by_stage():
 def test_brief_reason_keeps_each_verdict_without_details():
     why = (
         "oregon: fits now in a100; berlin: impossible: couldn't assign flavors to pod set main: no a, no b; "
-        "tokyo: quota is free, but no nodes have room for 4 pods of cpu 3 now"
+        "tokyo: quota is free, but no nodes have room for 4 pods of cpu 3 now; "
+        "bonn: no node is large enough for 1 pod of cpu 14, memory 40Gi, not even an empty one"
     )
     assert demo_board.brief(why) == (
-        "oregon: fits now in a100; berlin: impossible (no a); tokyo: quota is free, but no nodes have room"
+        "oregon: fits now in a100; berlin: impossible (no a); tokyo: quota is free, but no nodes have room; "
+        "bonn: no node is large enough"
     )
 
 

@@ -34,3 +34,12 @@ def test_thirty_jobs_use_every_shipped_template():
 def test_no_template_is_an_error():
     with pytest.raises(ValueError, match="no manifest"):
         demo_jobs.make([], 1, "r")
+
+
+def test_the_job_to_be_looked_at_is_the_wide_one_and_lasts_longer():
+    [to_look_at] = [each for each in spec.documents(spec.shipped()) if each.get("kind") == "Job"]
+    [wide] = [each for each in spec.documents(spec.shipped() / "jobs") if each["metadata"]["name"] == "wide"]
+    annotations = to_look_at["spec"]["template"]["metadata"]["annotations"]
+    assert float(annotations["fedhub.dev/run-seconds"]) >= 120
+    wide["spec"]["template"]["metadata"]["annotations"] = annotations
+    assert to_look_at == wide
