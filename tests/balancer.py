@@ -17,7 +17,8 @@ class Balancer:
     connections: int = 0
     """That came so far."""
     _server: asyncio.Server | None = None
-    _pipes: set[asyncio.Task[None]] = field(default_factory=set)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _writers: set[asyncio.StreamWriter] = field(default_factory=set)
 
     def endpoints(self) -> list[int]:
         """Those of this moment."""
@@ -28,13 +29,18 @@ class Balancer:
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
+        """No connection is left, nor one that was just coming."""
         if self._server is not None:
             self._server.close()
-        for pipe in list(self._pipes):
-            pipe.cancel()
-        await asyncio.gather(*self._pipes, return_exceptions=True)
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for writer in self._writers:
+            writer.transport.abort()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
+        self._keep(asyncio.current_task())
         self.connections += 1
         ports = self.endpoints()
         first = self.connections % len(ports) if ports else 0
@@ -43,20 +49,27 @@ class Balancer:
                 there, back = await asyncio.open_connection("127.0.0.1", port)
             except OSError:
                 continue
+            self._writers.add(back)
             for source, target in ((reader, back), (there, writer)):
-                pipe = asyncio.create_task(_pipe(source, target))
-                self._pipes.add(pipe)
-                pipe.add_done_callback(self._pipes.discard)
+                self._keep(asyncio.create_task(self._pipe(source, target)))
             return
+        self._leave(writer)
+
+    def _keep(self, task: "asyncio.Task[None] | None") -> None:
+        if task is not None:
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _pipe(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        try:
+            while data := await source.read(1 << 16):
+                target.write(data)
+                await target.drain()
+        except OSError:
+            return
+        finally:
+            self._leave(target)
+
+    def _leave(self, writer: asyncio.StreamWriter) -> None:
+        self._writers.discard(writer)
         writer.close()
-
-
-async def _pipe(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    try:
-        while data := await source.read(1 << 16):
-            target.write(data)
-            await target.drain()
-    except OSError:
-        return
-    finally:
-        target.close()

@@ -4,7 +4,6 @@ back."""
 import asyncio
 import base64
 import contextlib
-import itertools
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -13,6 +12,7 @@ import msgspec
 import pytest
 
 from tests import cluster_choice
+from tests.balancer import Balancer
 from tests.integration.agent.world import World, world
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import (
@@ -58,57 +58,29 @@ def lifetimes() -> Lifetimes:
     return Lifetimes(10 * step, 9 * step, step)
 
 
-@dataclass
-class Balancer:
-    """What a Service is to its endpoints: connections go to one replica after the other."""
-
-    ports: list[int] = field(default_factory=list)
-    port: int = 0
-    _turn: "itertools.count[int]" = field(default_factory=itertools.count)
-
-    @contextlib.asynccontextmanager
-    async def listening(self) -> AsyncIterator["Balancer"]:
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
-        self.port = server.sockets[0].getsockname()[1]
-        async with server:
-            yield self
-
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        port = self.ports[next(self._turn) % len(self.ports)]
-        inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", port)
-        await asyncio.gather(_copied(reader, inner_writer), _copied(inner_reader, writer), return_exceptions=True)
-
-
-async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    try:
-        while piece := await reader.read(65536):
-            writer.write(piece)
-            await writer.drain()
-    finally:
-        writer.close()
-
-
 @contextlib.asynccontextmanager
 async def replicas(cluster: World, count: int, **settings: object) -> AsyncIterator[Balancer]:
     """Agents of which one leads; all answer webhooks."""
-    async with Balancer().listening() as balancer:
-        webhook = {"port": 0, "host": "127.0.0.1", "url": f"https://127.0.0.1:{balancer.port}"}
-        stop, running = asyncio.Event(), []
-        for number in range(count):
-            wanted = AgentSettings(webhook=webhook, **settings)
-            surroundings = Surroundings(
-                cluster.connected(), SystemClock(), identity=f"replica-{number}", certificate_lifetimes=lifetimes()
-            )
-            agent = Agent(configuration.resolve(wanted), surroundings)
-            running.append(asyncio.create_task(agent.run(stop)))
-            serving = asyncio.create_task(_serves(agent, balancer))
-            await asyncio.wait([serving, running[-1]], return_when=asyncio.FIRST_COMPLETED)
-            await agent.ready.wait()
-        try:
-            yield balancer
-        finally:
-            stop.set()
-            await asyncio.gather(*running)
+    balancer = Balancer(in_turn=True)
+    await balancer.start()
+    webhook = {"port": 0, "host": "127.0.0.1", "url": f"https://127.0.0.1:{balancer.port}"}
+    stop, running = asyncio.Event(), []
+    for number in range(count):
+        wanted = AgentSettings(webhook=webhook, **settings)
+        surroundings = Surroundings(
+            cluster.connected(), SystemClock(), identity=f"replica-{number}", certificate_lifetimes=lifetimes()
+        )
+        agent = Agent(configuration.resolve(wanted), surroundings)
+        running.append(asyncio.create_task(agent.run(stop)))
+        serving = asyncio.create_task(_serves(agent, balancer))
+        await asyncio.wait([serving, running[-1]], return_when=asyncio.FIRST_COMPLETED)
+        await agent.ready.wait()
+    try:
+        yield balancer
+    finally:
+        stop.set()
+        await asyncio.gather(*running)
+        await balancer.stop()
 
 
 async def _serves(agent: Agent, balancer: Balancer) -> None:
