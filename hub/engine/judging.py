@@ -7,8 +7,9 @@ from typing import Final
 
 import msgspec
 
-from hub.engine import expected_wait, node_fit, screen
+from hub.engine import expected_wait, known_answers, node_fit, screen
 from hub.engine.evaluation import Evaluation, Outlook, Request
+from hub.engine.known_answers import Alike
 from hub.engine.node_fit import Holding
 from hub.engine.views import Views, WorkerView
 from worker_agent.api import names, quantity, timestamps
@@ -53,8 +54,30 @@ class _Question:
         self._now = now
         self._plain: WorkloadRow | None = None
         """Its row where neither LimitRanges nor runtime classes have a say: the same in all such clusters."""
+        self._alike: Alike | None = None
+        """What it has in common with workloads that are judged like it, by that row."""
 
     def ask(self, cluster: str, view: WorkerView | None) -> Evaluation:
+        """The answer that this cluster gave to a workload like it, else a new one."""
+        alike = self._likeness(view) if view is not None else None
+        if view is None or alike is None:
+            return self._judged(cluster, view)
+        found = known_answers.get(view, alike)
+        if found is None:
+            found = self._judged(cluster, view)
+            known_answers.keep(view, alike, found)
+        return found
+
+    def _likeness(self, view: WorkerView) -> Alike | None:
+        """None where the workload stands already, or where the cluster has rules of its own for its pods."""
+        key = Key(self._request.namespace, self._request.name)
+        if key in view.state.rows or not view.state.shapes.is_plain(self._request.namespace):
+            return None
+        if self._plain is None:
+            self._alike = known_answers.likeness(self._request.framework, self._row(view, None))
+        return self._alike
+
+    def _judged(self, cluster: str, view: WorkerView | None) -> Evaluation:
         refused = screen.screen(view, cluster, self._request, self._workload)
         if refused is not None or view is None:
             return refused or Evaluation(cluster, int(Outlook.UNKNOWN))

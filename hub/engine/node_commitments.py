@@ -39,6 +39,8 @@ class NodeCommitments:
         self._left: PhysicalRoom | None = None
         self._open: dict[Key, _Commitment] = {}
         self._freed: dict[Key, _Commitment] = {}
+        self.changes = 0
+        """How often what is left of the nodes was worked out anew."""
 
     def report(self, capacity: ClusterCapacity | None) -> None:
         """Take over a report; workloads that it can have counted are counted by it alone. Raises QuantityError."""
@@ -74,6 +76,7 @@ class NodeCommitments:
         return self._left is None or self._left.fits_all(demands)
 
     def _settle(self) -> None:
+        self.changes += 1
         left = self._reported
         for freed in self._freed.values():
             left = left.with_freed(freed.demands) if left is not None else None

@@ -4,13 +4,14 @@ No snapshot travels and nothing is rebuilt. A worker with real Kueue is known al
 has no ClusterCapacity, so nothing is known of its nodes.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 import msgspec
 
 from hub.engine import node_commitments, version_skew
+from hub.engine.evaluation import Evaluation
 from hub.engine.knowledge_event import KnowledgeEvent
 from hub.engine.node_commitments import NodeCommitments
 from hub.engine.shared_values import SharedValues
@@ -88,6 +89,8 @@ _OF_TOPOLOGIES: Final = (resource_type.RESOURCE_FLAVORS.plural, resource_type.TO
 _NOTICED: Final = timedelta(seconds=2)
 """After so long an agent's report counts a new object; both times are in whole seconds."""
 
+_HOLDING: Final = (Phase.RESERVED, Phase.ADMITTED)
+
 _workload_decoder = msgspec.json.Decoder(Workload)
 _capacity_decoder = msgspec.json.Decoder(ClusterCapacity)
 
@@ -112,15 +115,38 @@ class WorkerView:
         self.complete = False
         """All first lists are in: what is not known now does not exist, or may not be read."""
         self.problems: dict[tuple[str, Key], str] = {}
+        self.answers: dict[Hashable, Evaluation] = {}
+        """What this cluster said last, by what it was asked (``known_answers``)."""
+        self.answers_are_of = (-1, -1)
+        """The ``contents`` that they were given on."""
+        self._changes = 0
+
+    @property
+    def contents(self) -> tuple[int, int]:
+        """Equal as long as nothing has changed by which a workload that is new here is judged.
+
+        That a Workload shows what it is known to hold changes nothing for others.
+        """
+        return self._changes, self.nodes.changes
 
     def apply(self, event: KnowledgeEvent, now: datetime) -> None:
         key = Key(event.namespace, event.name)
         self.problems.pop((event.plural, key), None)
+        before = self._held(event.plural, key)
         try:
             self._apply(event, key, now)
         except (msgspec.DecodeError, QuantityError) as error:
             # The worker runs with it in some way that we cannot follow; what depends on it is judged without.
             self.problems[event.plural, key] = str(error)
+        if before is None or before != self._held(event.plural, key):
+            self._changes += 1
+
+    def _held(self, plural: str, key: Key) -> Hashable | None:
+        """What a Workload holds, as far as it matters to others; None where it may matter otherwise too."""
+        row = self.state.rows.get(key) if plural == resource_type.WORKLOADS.plural else None
+        if row is None or row.phase not in _HOLDING or row.evicted or row.placed or row.claims_devices:
+            return None
+        return row.reserved_in, row.queue, row.priority, tuple(row.usage.items())
 
     def assume(self, workload: bytes, admission: Document, now: datetime) -> None:
         """Count the room as taken until the worker's own object shows it."""
@@ -129,6 +155,7 @@ class WorkerView:
         if known is not None and known.phase != Phase.PENDING:
             return
         row = workload_info.build(view, self.state.shapes)
+        self._changes += 1
         self.state.assume_admission(view, admission, now)
         self.nodes.commit(row.key, node_commitments.demands_of(row, admission), now)
 
@@ -158,6 +185,7 @@ class WorkerView:
 
     def release(self, key: Key, now: datetime) -> None:
         """The worker did not take it: the assumed room is free again. Nothing happens where nothing is assumed."""
+        self._changes += 1
         self.state.forget(key, now)
         self.nodes.release(key)
 
