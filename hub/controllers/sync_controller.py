@@ -1,9 +1,8 @@
 """Carries each Workload through MultiKueue's state machine: load the group, decide, apply (spec sections 7 and 8)."""
 
 import contextlib
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
@@ -11,6 +10,7 @@ import msgspec
 from hub.clusters.remote_clients import RemoteClients
 from hub.clusters.worker_connection import WorkerConnection
 from hub.controllers.federation_objects import FederationObjects, document_of
+from hub.controllers.federation_picture import FederationPicture
 from hub.controllers.hub_applier import HubApplier
 from hub.controllers.managed_by_field import ManagedByField
 from hub.engine import fencing, group_loading, remote_objects, sync, sync_check, sync_folding, sync_owner
@@ -35,7 +35,6 @@ from worker_agent.kube.errors import NotFound, ReconcileError
 from worker_agent.kube.informer import Event
 
 KEEP: Final = "Keep"
-BEFORE: Final = datetime.fromtimestamp(0, UTC)
 UNREAD_SECONDS: Final = 0.5
 """When to look again at a Workload whose kind of job has not been read yet."""
 
@@ -73,14 +72,13 @@ class SyncController:
         self._objects = objects
         self._clients = clients
         self._managed_by = managed_by
-        self._kinds = kinds
         self._policy = policy
         self._clock = clock
         self._applier: HubApplier | None = None
         self._deleted: dict[Key, Document] = {}
         self._look_at_job: Callable[[Workload], None] = lambda workload: None
         self._how = Observability()
-        self._absent: dict[str, datetime] = {}
+        self._picture = FederationPicture(objects, clients, kinds, policy.worker_lost_timeout)
         self.controller: Controller[Key] = Controller(
             "multikueue-workload", self._reconcile, workers=WORKERS, clock=clock
         )
@@ -230,38 +228,8 @@ class SyncController:
         return group if keep == policy.keep_when_lost else replace(group, policy=replace(policy, keep_when_lost=keep))
 
     def federation(self) -> Federation:
-        """As it is now: how long a cluster is out of contact is counted steadily, and told by the machine's clock."""
-        time = self._clients.time
-        now = time.now()
-        connected = self._clients.connected()
-        clusters = {cluster.metadata.name: cluster for cluster in self._objects.clusters.values()}
-        since = {
-            name: contact.disconnected_since
-            for name, contact in self._clients.contacts()
-            if contact.disconnected_since is not None
-        }
-        since |= self._clients.leaving
-        for name in clusters.keys() - self._clients.entries.keys():
-            # After a start its connection is yet to come: no contact so far, which is not to say that it is gone.
-            since[name] = self._clients.never_reached.get(name, now)
-        terms = {name: term for name, link in connected.items() if (term := link.term)}
-        declared = names.DECLARED_LOST_ANNOTATION
-        lost = {name for name, cluster in clusters.items() if cluster.metadata.annotation(declared)}
-        gone = self._removed(clusters.keys(), now)
-        lost |= {name for name, left in gone.items() if now - left >= self._policy.worker_lost_timeout}
-        by_label = frozenset([name for name, link in connected.items() if not link.has_agent])
-        told = {name: time.on_the_wall(instant) for name, instant in (gone | since).items()}
-        return Federation(self._objects, connected, told, self._kinds, terms, frozenset(lost), by_label)
-
-    def _removed(self, present: Set[str], now: datetime) -> dict[str, datetime]:
-        """Configured clusters whose MultiKueueCluster is gone, and since when: there will be no contact to wait for.
-
-        Where our objects were taken off before, nothing is waited for either.
-        """
-        configured = {name for config in self._objects.configs.values() for name in config.spec.clusters}
-        absent = configured - present - self._clients.leaving.keys()
-        self._absent = {name: self._absent.get(name, now) for name in absent}
-        return {name: BEFORE if name in self._clients.cleared else left for name, left in self._absent.items()}
+        """As it is now."""
+        return self._picture.now()
 
     def may_still_run(self, workload: Document) -> bool:
         """Whether another cluster may run the job of this Workload of the manager, which is being evicted here."""
