@@ -244,11 +244,42 @@ def pod(phase, **metadata):
         (Put(kinds.PODS, pod("Running", deletionTimestamp="2026-01-01T00:00:00Z")), True),
         (Remove(kinds.PODS, Key("n", "p")), True),
         (put(builders.workload("a")), True),
+        (put(builders.admitted("a")), False),
+        (put(builders.admitted("a", admitted=False)), False),
+        (Remove(kinds.WORKLOADS, Key("n", "a")), True),
     ],
-    ids=["comes", "runs", "ended", "is deleted", "gone", "workload"],
+    ids=["comes", "runs", "ended", "is deleted", "gone", "workload", "admitted", "reserved", "workload gone"],
 )
 def test_what_the_engine_is_woken_for_at_once(message, urgent):
     assert is_urgent(message) == urgent
+
+
+@pytest.mark.parametrize("condition", ["Finished", "Evicted", "PodsReady", "DeactivationTarget"])
+def test_a_workload_that_may_let_others_in_is_told_at_once(condition):
+    document = builders.admitted("a")
+    document["status"]["conditions"].append({**document["status"]["conditions"][0], "type": condition})
+    assert is_urgent(put(document))
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("spec", {"active": False}),
+        ("status", {"reclaimablePods": [{"name": "main", "count": 1}]}),
+        ("status", {"unhealthyNodes": [{"name": "node-1"}]}),
+    ],
+    ids=["deactivated", "pods done", "node lost"],
+)
+def test_a_workload_that_gives_back_is_told_at_once(part, change):
+    document = builders.admitted("a")
+    document[part] |= change
+    assert is_urgent(put(document))
+
+
+def test_a_workload_that_shrank_is_told_at_once():
+    document = builders.admitted("a", count=3)
+    document["spec"]["podSets"][0]["count"] = 2
+    assert is_urgent(put(document))
 
 
 async def test_question_that_fails_fails_for_the_asker_only():
