@@ -13,6 +13,7 @@ from worker_agent.api.document import get as value_at
 from worker_agent.api.resource_type import JOBS
 from worker_agent.controllers import queue_controllers
 
+pytestmark = pytest.mark.embedded  # over servers in this process alone, whatever sort of cluster was asked for
 WORKERS = ("w1", "w2", "w3")
 CPU = 8
 LOCAL_CPU = 4

@@ -2,10 +2,13 @@
 
 import asyncio
 
+import pytest
+
 from tests.integration.federation.virtual_world import MANAGER, VirtualWorld, play
 from tests.integration.federation.world import federation, node, queues
 from worker_agent.api.resource_type import JOB_SETS, WORKLOADS
 
+pytestmark = pytest.mark.embedded  # over servers in this process alone, whatever sort of cluster was asked for
 SETTINGS = {"integrations": {"frameworks": ["jobset.x-k8s.io/jobset"]}, "multi_kueue": {"gc_interval": "0s"}}
 OBJECTS = {"Workload": "kueue.x-k8s.io/workloads", "JobSet": "jobset.x-k8s.io/jobsets"}
 

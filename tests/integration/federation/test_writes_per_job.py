@@ -11,6 +11,7 @@ from tests.integration.federation.world import federation, job, node, queues
 from worker_agent.api.document import get as value_at
 from worker_agent.kube.faults import Fault, FaultPlan
 
+pytestmark = pytest.mark.embedded  # over servers in this process alone, whatever sort of cluster was asked for
 WORKERS = ("w1", "w2")
 JOBS = 30
 LONG_SECONDS = 3600
