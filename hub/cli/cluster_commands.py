@@ -81,7 +81,11 @@ def drain(
     closed or were found impossible for it when the hub last chose. Where there is such a workload, nothing is done and
     the exit code is 3, unless --force is given. Doing it again moves what is left.
 
-    Examples: fedhub cluster drain oregon --dry-run; fedhub cluster drain oregon --force
+    Examples:
+
+    fedhub cluster drain oregon --dry-run
+
+    fedhub cluster drain oregon --force
     """
     from hub.app import cluster_administration as administration  # noqa: PLC0415 - slow imports wait
 

@@ -38,7 +38,13 @@ def demo(  # noqa: PLR0913, PLR0917 - the command's own options
 
     A federation that already runs in the state folder is used and left running. Exits 0 only when every job finished.
 
-    Examples: fedhub demo; fedhub demo --jobs 300; fedhub demo --keep; fedhub demo --all-kinds
+    Examples:
+
+    fedhub demo
+
+    fedhub demo --jobs 300 --keep
+
+    fedhub demo --all-kinds
     """
     from hub.local import spec  # noqa: PLC0415 - imports that take long wait until they are needed
     from hub.local.layout import Layout  # noqa: PLC0415

@@ -52,7 +52,10 @@ def up(
 
 
 def down(state: StateFolder = DEFAULT_STATE) -> None:
-    """Stop the federation that `fedhub up` or `fedhub demo --keep` left running."""
+    """Stop the federation that `fedhub up` or `fedhub demo --keep` left running.
+
+    Example: fedhub down
+    """
     from hub.local import federation, processes  # noqa: PLC0415
     from hub.local.layout import Layout  # noqa: PLC0415
 
@@ -67,7 +70,10 @@ def status(
     state: StateFolder = DEFAULT_STATE,
     output_format: Annotated[Format, typer.Option("--output", "-o", help="Output format.")] = Format.TABLE,
 ) -> None:
-    """Show the processes and clusters of the federation on this machine. Exits 1 when a part of it is down."""
+    """Show the processes of the federation on this machine. Exits with 1 when one of them is down, or none is there.
+
+    Example: fedhub status -o wide
+    """
     from hub.local import processes  # noqa: PLC0415
     from hub.local.layout import Layout  # noqa: PLC0415
 

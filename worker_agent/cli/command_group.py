@@ -30,6 +30,8 @@ class Group(TyperGroup):
         if command is not None and not isinstance(command, Group):
             of_command = command.get_params
             command.get_params = lambda ctx: _spared(of_command(ctx))
+        if command is not None and command.help:
+            command.help = flowing(command.help)
         return name, command, rest
 
 
@@ -48,6 +50,11 @@ def add_deferred(app: typer.Typer, name: str, load: Callable[[], typer.Typer], s
     """``load`` imports and returns the group; ``summary`` is what the list of ``app``'s commands says of it."""
     made = type("Deferred", (Deferred,), {"load": staticmethod(load)})
     app.add_typer(typer.Typer(), name=name, cls=made, help=summary)
+
+
+def flowing(text: str) -> str:
+    """Paragraphs without the line breaks of the source, which typer would keep beside those of the terminal."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
 def _spared(parameters: Any) -> Any:

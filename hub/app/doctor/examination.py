@@ -22,8 +22,8 @@ PATIENCE_SECONDS: Final = 60.0
 """For one cluster."""
 
 REMEDY: Final = "bring a context of your own: --worker {name}=CONTEXT"
-ASKED_ITSELF: Final = "ask with a credential that may list it: --context CONTEXT, or --kubeconfig FILE"
-ASKED_THROUGH: Final = "ask with a context of your own that may list it: --worker {name}=CONTEXT"
+ASKED_ITSELF: Final = "ask with a credential that may list them: --context CONTEXT, or --kubeconfig FILE"
+ASKED_THROUGH: Final = "ask with a context of your own that may list them: --worker {name}=CONTEXT"
 
 Reach = Callable[[str, Mapping[str, MultiKueueCluster]], Awaitable[Transport]]
 """A connection to a worker, by its name. Raises ConnectionError, ApiError or ValueError with the reason."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from worker_agent.kube.client import Client
 
 app = typer.Typer(cls=Group, help="Create a ClusterQueue, a LocalQueue or a ResourceFlavor.", no_args_is_help=True)
-Name = Annotated[str, typer.Argument(metavar="NAME")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the new object.")]
 Listed = list[str] | None
 
 

@@ -44,7 +44,9 @@ def workload(
     connection: Connection,
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME...", autocompletion=completion.workloads(), show_default=False),
+        typer.Argument(
+            metavar="NAME...", help="Of the workloads.", autocompletion=completion.workloads(), show_default=False
+        ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before jobs are deleted.")] = False,
     all_: Annotated[bool, typer.Option("--all", help="Every workload of the namespace.")] = False,

@@ -19,7 +19,7 @@ Keep = Annotated[bool, _KEEP]
 
 
 def _name(complete: completion.Names) -> object:
-    return typer.Argument(metavar="NAME", autocompletion=complete, show_default=False)
+    return typer.Argument(metavar="NAME", help="Of the workload or queue.", autocompletion=complete, show_default=False)
 
 
 @stop_app.command("clusterqueue")

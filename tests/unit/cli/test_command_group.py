@@ -8,7 +8,7 @@ import typer
 from typer.testing import CliRunner
 
 from hub.cli.output import Format
-from worker_agent.cli.command_group import Group, add_deferred
+from worker_agent.cli.command_group import Group, add_deferred, flowing
 
 seen = {}
 inner = typer.Typer(cls=Group, no_args_is_help=True)
@@ -59,6 +59,10 @@ def test_what_is_typed_is_of_its_type():
 @pytest.mark.parametrize("typed", ["--count 0", "--count many", "--output poem", "--file", "--nothing"])
 def test_wrong_use_is_refused(typed):
     assert run("inner", "take", *typed.split()).exit_code == 2
+
+
+def test_help_flows_and_keeps_its_paragraphs():
+    assert flowing("Say it\nonce.\n\nExamples:\n\nrun a\n\nrun b") == "Say it once.\n\nExamples:\n\nrun a\n\nrun b"
 
 
 def test_the_list_of_commands_names_a_deferred_group_and_its_summary():
