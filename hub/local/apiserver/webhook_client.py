@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+from typing import Final
 
 import aiohttp
 import msgspec
@@ -10,6 +11,9 @@ from hub.local.apiserver import dial_errors
 from hub.local.apiserver.service_addresses import ServiceAddresses
 from hub.local.apiserver.store import decode, encode
 from hub.local.apiserver.webhooks import WebhookAnswer, WebhookCall
+
+IDLE_SECONDS: Final = 90.0
+"""apiserver: connections to webhooks are kept as long when idle; a new one is a TLS handshake on both sides."""
 
 
 def _refusal(status: int) -> str:
@@ -71,7 +75,8 @@ class WebhookClient:
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
-            self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
+            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_SECONDS)
+            self._session = aiohttp.ClientSession(connector=connector)
         return self._session
 
     def _context(self, bundle: bytes) -> ssl.SSLContext:
