@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -34,6 +35,7 @@ STOP_SECONDS = 10.0
 CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 JSON = {"content-type": "application/json", "user-agent": "kube-apiserver"}
 """The user agent becomes the field manager of the definitions: the embedded server installs its own."""
+NAMES_ALONE = {"accept": "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"}
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
 
 
@@ -172,19 +174,33 @@ class _Questions:
         return True
 
     async def install(self, crds: Sequence[Document]) -> None:
-        """Creates definitions that are not there and waits until all are served."""
-        for crd in crds:
+        """Creates definitions that are not there and waits until all are served.
+
+        One that is there is not sent: a server looks through it whole before it says so, which takes it as long as to
+        take it in.
+        """
+        there = await self._there()
+        missing = [crd for crd in crds if crd["metadata"]["name"] not in there]
+        for crd in missing:
             body = msgspec.json.encode(crd)
             response = await self._transport.request(Request("POST", CRD_PATH, (), JSON, body))
             told = await response.read()
             if response.status not in (201, 409):
                 raise ControlPlaneError(f"{crd['metadata']['name']} is refused: {told.decode(errors='replace')}")
-        await _until(self._plane, lambda: self._established({crd["metadata"]["name"] for crd in crds}))
+        for crd in missing:
+            await _until(self._plane, partial(self._established, crd["metadata"]["name"]))
 
-    async def _established(self, names: set[str]) -> bool:
-        response = await self._transport.request(Request("GET", CRD_PATH))
-        found = msgspec.json.decode(await response.read())["items"]
-        return names <= {crd["metadata"]["name"] for crd in found if _is_established(crd)}
+    async def _there(self) -> set[str]:
+        """Names of the definitions that the server has."""
+        response = await self._transport.request(Request("GET", CRD_PATH, (), NAMES_ALONE))
+        told = await response.read()
+        if response.status != 200:
+            raise ControlPlaneError(f"definitions are not listed: {told.decode(errors='replace')}")
+        return {crd["metadata"]["name"] for crd in msgspec.json.decode(told)["items"] or ()}
+
+    async def _established(self, name: str) -> bool:
+        response = await self._transport.request(Request("GET", f"{CRD_PATH}/{name}"))
+        return _is_established(msgspec.json.decode(await response.read()))
 
 
 def _is_established(crd: Document) -> bool:
