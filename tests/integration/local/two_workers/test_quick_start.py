@@ -5,9 +5,8 @@ import re
 
 import pytest
 
-from hub.local.spec import FederationSpec
 from tests.kueue_examples import FOLDER, needs_examples
-from tests.local_federation import Kubectl, cluster, running
+from tests.local_federation import Kubectl
 
 SETUP = """
 apiVersion: kueue.x-k8s.io/v1beta2
@@ -62,16 +61,9 @@ spec:
 """
 
 
-@pytest.fixture(scope="module")
-def federation(tmp_path_factory):
-    spec = FederationSpec(manager=cluster("manager"), workers=[cluster("worker1")])
-    with running(spec, tmp_path_factory.mktemp("quick-start")) as started:
-        yield started
-
-
 @pytest.fixture
 def kubectl(federation):
-    return Kubectl(federation, "worker1")
+    return Kubectl(federation, "quick")
 
 
 def setup_text() -> str:
@@ -137,9 +129,9 @@ def test_manifests_of_v1beta1_are_taken_and_shown(kubectl):
 
 @needs_examples
 def test_published_multi_cluster_setup_dispatches_a_job(federation):
-    manager, worker = Kubectl(federation, "manager"), Kubectl(federation, "worker1")
+    manager, worker = Kubectl(federation, "manager"), Kubectl(federation, "quick")
     worker("delete", "jobs", "--all", "-n", "default")
-    kubeconfig = federation.layout.cluster_kubeconfig("worker1")
+    kubeconfig = federation.layout.cluster_kubeconfig("quick")
     secret = ("secret", "generic", "worker1-secret", "-n", "kueue-system", f"--from-file=kubeconfig={kubeconfig}")
     manager("create", *secret)
     worker("apply", "-f", str(PUBLISHED))
