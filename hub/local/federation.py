@@ -6,6 +6,7 @@ program is a process of its own, so that any of them can be killed and started a
 
 import asyncio
 import contextlib
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -56,6 +57,7 @@ class Federation:
 
     async def up(self, say: Say) -> None:
         """Starts everything and returns when jobs can be submitted. Raises FederationError; then call ``down``."""
+        self._refuse_unwritable()
         self._refuse_second()
         self._refuse_missing()
         module = programs.REAL_CLUSTER if self.real else programs.EMBEDDED_CLUSTER
@@ -92,6 +94,15 @@ class Federation:
         program = self.programs[name]
         self.running[name] = processes.start(name, program.argv, self.layout.log(name))
         processes.save(self.layout.processes, list(self.running.values()))
+
+    def _refuse_unwritable(self) -> None:
+        root = self.layout.root
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=root):
+                pass
+        except OSError as error:
+            raise FederationError(f"--state {root}: {error.strerror}; name a folder that can be written") from None
 
     def _refuse_second(self) -> None:
         alive = [process.name for process in processes.saved(self.layout.processes) if process.alive]

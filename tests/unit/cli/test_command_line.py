@@ -99,6 +99,14 @@ def test_demo_with_a_wrong_description_names_the_file(tmp_path):
     assert "federation.yaml" in result.output
 
 
+@pytest.mark.parametrize("command", ["up", "demo"])
+def test_a_state_folder_that_cannot_be_made_is_one_line(command, tmp_path):
+    (tmp_path / "file").write_text("")
+    result = run(hub_app, command, "--state", str(tmp_path / "file"))
+    assert result.exit_code == 1
+    assert f"error: --state {tmp_path / 'file'}: File exists; name a folder that can be written" in result.output
+
+
 def test_number_of_jobs_has_limits():
     assert run(hub_app, "demo", "--jobs", "0").exit_code == 2
 
