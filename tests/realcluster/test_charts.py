@@ -251,6 +251,13 @@ def test_certificates_of_cert_manager_are_shown_and_trusted(cluster: Member):
         }
         metrics = signed.bundles["fedhub-system", "fedhub-agent-metrics-cert"].certificate
         assert shown == {metrics.decode().strip()}
+        doctor = subprocess.run(
+            [str(Path(KUBECTL).with_name("fedhub")), "doctor", "--agent", "--kubeconfig", str(cluster.kubeconfig)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "nothing is wrong" in doctor.stdout + doctor.stderr, doctor.stdout + doctor.stderr
     finally:
         removed = uninstall(cluster)
         kubectl(cluster, "delete", "--ignore-not-found", "-f", "-", stdin=signed.objects())
