@@ -58,9 +58,10 @@ def test_numbers_out_of_range_are_taken_to_its_ends(query, page):
     assert Page.read(query) == page
 
 
-def test_a_limit_that_is_no_number_is_named():
-    with pytest.raises(WrongQuery, match="query parameter limit: 'ten': must be a whole number"):
-        Page.read({"limit": "ten"})
+@pytest.mark.parametrize("text", ["ten", "1_0", " 5", "٣", "1" * 30])
+def test_a_limit_that_is_no_number_is_named(text: str):
+    with pytest.raises(WrongQuery, match=f"query parameter limit: '{text}': must be a whole number"):
+        Page.read({"limit": text})
 
 
 def test_the_later_version_is_preferred():
