@@ -72,11 +72,15 @@ class StopStep:
 
 
 class Cause(NamedTuple):
-    """Why a job is stopped: a word for programs, a text for people, and when (RFC 3339)."""
+    """Why a job is stopped: a word for programs, a text for people, and when (RFC 3339).
+
+    ``pods_first``: what cannot be written while pods are active is not tried before they have ended.
+    """
 
     reason: str = ""
     message: str = ""
     at: str = ""
+    pods_first: bool = False
 
 
 NO_CAUSE: Final = Cause()

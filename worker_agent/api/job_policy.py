@@ -19,6 +19,7 @@ class JobPolicy:
     ``retain_deactivated`` is how long a job outlives its deactivation by the system; None keeps it.
     ``copies_keep_ready_back`` is how long after its admission a Workload that a hub sent may leave it unsaid that its
     pods are ready.
+    ``pods_first`` lets a job's active pods end before the job is restored: API servers refuse the latter until then.
     """
 
     manage_without_queue_name: bool = False
@@ -31,6 +32,7 @@ class JobPolicy:
     wait_for_pods_ready: bool = True
     retain_deactivated: timedelta | None = None
     copies_keep_ready_back: timedelta = timedelta()
+    pods_first: bool = False
 
     partial_admission: bool = True
     reclaimable_pods: bool = True

@@ -186,6 +186,7 @@ def _job_policy(
         wait_for_pods_ready=pods_ready is not None,
         retain_deactivated=kept,
         copies_keep_ready_back=_ready_kept_back(pods_ready),
+        pods_first=True,
     )
 
 

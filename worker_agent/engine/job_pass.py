@@ -161,7 +161,8 @@ class JobPass:
     def stop_job(self, workload: Document | None, reason: str, message: str) -> bool:
         """Suspend the job and put its templates back as ``workload`` remembers them; False when that has to wait."""
         infos = None if workload is None else job_pod_sets.infos_of_spec(workload)
-        stop = self.view.kind.stop(self.job, infos, Cause(reason, message, timestamps.rfc3339(self.now)))
+        cause = Cause(reason, message, timestamps.rfc3339(self.now), self.view.policy.pods_first)
+        stop = self.view.kind.stop(self.job, infos, cause)
         for step in stop.steps:
             self.patch_job(step.document, step.subresource)
         if stop.stopped:

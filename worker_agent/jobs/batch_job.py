@@ -66,8 +66,9 @@ class BatchJob(JobKind):
         """Suspend, clear the start time, restore: the template of a Job that has a start time is immutable.
 
         The last two are due for a suspended Job too; a mark keeps it "running" until all three are done. The template
-        of a Job with active pods is immutable as well (Kubernetes 1.36). Those of a Job that runs on another cluster
-        end some time after this write, and until then its start time is brought home again, so both wait.
+        of a Job with active pods is immutable as well (Kubernetes 1.36), so both may wait for its own controller, which
+        ends them when it sees the first. Those of a Job that runs on another cluster end some time after this write,
+        and until then its start time is brought home again, so there both wait in any case.
         """
         steps: list[StopStep] = []
         stopped = not self.is_suspended(job)
@@ -75,7 +76,8 @@ class BatchJob(JobKind):
         if stopped:
             job = put(self.suspend(job), (*ANNOTATIONS, names.STOPPING_ANNOTATION), "true")
             steps.append(StopStep(job))
-        if self.is_active(job) and self.managed_by(job) == names.MULTIKUEUE_CONTROLLER:
+        elsewhere = self.managed_by(job) == names.MULTIKUEUE_CONTROLLER
+        if (elsewhere and self.is_active(job)) or (cause.pods_first and get(job, "status.active", 0)):
             return Stop(tuple(steps), stopped and not begun, complete=False)
         if get(job, "status.startTime"):
             job = put(job, ("status", "startTime"), None)
@@ -85,7 +87,7 @@ class BatchJob(JobKind):
             restored = put(restored, (*ANNOTATIONS, names.STOPPING_ANNOTATION), None)
         if restored != job:
             steps.append(StopStep(restored))
-        return Stop(tuple(steps), stopped)
+        return Stop(tuple(steps), stopped and not (begun and cause.pods_first))
 
     def pods_ready(self, job: Document) -> bool:
         status = job.get("status") or {}

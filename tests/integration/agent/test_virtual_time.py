@@ -5,8 +5,12 @@ import random
 
 import pytest
 
+from tests.integration.agent.test_preemption import priority_class
 from tests.integration.agent.virtual import Cluster
-from worker_agent.kube.faults import Fault
+from worker_agent.api.resource_type import WORKLOAD_PRIORITY_CLASSES
+from worker_agent.kube.clock import Clock
+from worker_agent.kube.faults import Fault, FaultPlan, FaultyTransport
+from worker_agent.kube.transport import Request, Response
 
 pytestmark = pytest.mark.looptime
 
@@ -35,6 +39,38 @@ async def test_many_jobs_take_turns_in_a_small_queue():
         watching.cancel()
     assert cluster.runs() == {j["metadata"]["uid"]: 1 for j in jobs}
     assert cluster.most_cpu == 4
+
+
+class Refused(FaultyTransport):
+    """Remembers what the server refused."""
+
+    def __init__(self, before: FaultyTransport, clock: Clock) -> None:
+        super().__init__(before, clock, FaultPlan())
+        self.refused: list[tuple[str, str, int]] = []
+
+    async def request(self, request: Request) -> Response:
+        answer = await super().request(request)
+        if answer.status >= 400 and request.method != "GET":
+            self.refused.append((request.method, request.path, answer.status))
+        return answer
+
+
+async def test_a_preempted_job_costs_no_write_that_is_refused():
+    """An API server takes no change of the template of a Job whose pods are still active."""
+    async with Cluster() as cluster:
+        cluster.agent_faults = seen = Refused(cluster.agent_faults, cluster.clock)
+        cluster.simulate()
+        cluster.start_agent()
+        await cluster.queue("4", preemption={"withinClusterQueue": "LowerPriority"})
+        for name, value in (("low", 1), ("high", 100)):
+            await cluster.client.create(WORKLOAD_PRIORITY_CLASSES, priority_class(name, value))
+        await asyncio.sleep(1)
+        await cluster.submit("low", "3", 100, {"kueue.x-k8s.io/priority-class": "low"})
+        await asyncio.sleep(5)
+        await cluster.submit("high", "3", 20, {"kueue.x-k8s.io/priority-class": "high"})
+        await cluster.until_condition("low", "Requeued", "Preempted")
+        await cluster.until_all_complete()
+    assert seen.refused == []
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -6,7 +6,7 @@ import pytest
 
 from worker_agent.api import names, timestamps
 from worker_agent.api.document import put
-from worker_agent.api.job_kind import Finish
+from worker_agent.api.job_kind import Cause, Finish
 from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.pod_set_info import InvalidPodSetInfo, PodSetInfo
 
@@ -69,6 +69,23 @@ def test_stop_has_three_writes():
     assert names.STOPPING_ANNOTATION not in (last["metadata"].get("annotations") or {})
     assert last["spec"]["suspend"]
     assert "startTime" not in last["status"]
+
+
+def test_a_job_whose_pods_are_to_end_first_is_restored_after_them():
+    cause, infos = Cause(pods_first=True), [PodSetInfo("main", 1, labels={"app": "train"})]
+    running = job(suspend=False, status={"startTime": "2026-01-01T00:00:00Z", "active": 1})
+    begun = KIND.stop(running, infos, cause)
+    assert ([step.subresource for step in begun.steps], begun.stopped, begun.complete) == ([""], True, False)
+    suspended = begun.steps[0].document
+    waiting = KIND.stop(suspended, infos, cause)
+    assert ([step.document for step in waiting.steps], waiting.stopped, waiting.complete) == ([suspended], False, False)
+    ended = KIND.stop({**suspended, "status": {"startTime": "2026-01-01T00:00:00Z", "terminating": 1}}, infos, cause)
+    assert ([step.subresource for step in ended.steps][1:], ended.stopped, ended.complete) == (
+        ["status", ""],
+        False,
+        True,
+    )
+    assert KIND.is_suspended(ended.steps[-1].document)
 
 
 def test_interrupted_stop_counts_as_running():
