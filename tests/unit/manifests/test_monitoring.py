@@ -15,7 +15,7 @@ from worker_agent.metrics import AgentMetrics
 
 ROOT = Path(__file__).parents[3]
 MONITORING = ROOT / "manifests" / "components" / "monitoring"
-NAME = re.compile(r"\b(?:kueue|fedhub|multikueue)_[a-z_]+\b")
+NAME = re.compile(r"\b(?:kueue|fedhub|multikueue|leader_election)_[a-z_]+\b")
 SELECTOR = re.compile(r"\{([^{}]*)\}")
 LABEL = re.compile(r"([a-z_]+)\s*(?:=~|!~|!=|=)")
 GROUPING = re.compile(r"\b(?:by|without|on|ignoring)\s*\(([^()]*)\)")
@@ -34,7 +34,7 @@ def metrics() -> set[str]:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "gauge":
                 names.add(f"kueue_{ast.literal_eval(node.args[0])}")
-    return names
+    return names | {row.name for row in metric_table.rows() if row.name.startswith("leader_election_")}
 
 
 def _samples(name: str, kind: str) -> list[str]:
@@ -74,6 +74,12 @@ def test_labels_exist(expression):
 def labels_of(name: str) -> set[str]:
     family = re.sub(r"_(bucket|sum|count)$", "", name)
     return {label for row in metric_table.rows() if row.name in (name, family) for label in row.labels}
+
+
+def test_a_leader_that_has_had_nothing_to_decide_yet_is_one():
+    """Counters of decisions have no series then; whether it holds the lease it tells from the start."""
+    (rule,) = [rule for rule in alerts() if rule["alert"] == "FedhubNobodyLeads"]
+    assert NAME.findall(rule["expr"]) == ["leader_election_master_status"]
 
 
 @pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
