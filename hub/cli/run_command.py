@@ -17,7 +17,8 @@ from worker_agent.cli.program_options import (
 
 Config = Annotated[Path | None, typer.Option(help="Settings file (Kueue's Configuration and a federation stanza).")]
 Kubeconfig = Annotated[
-    Path | None, typer.Option(help="Kubeconfig of the manager; without it KUBECONFIG, then the pod's own account.")
+    Path | None,
+    typer.Option(help="Kubeconfig of the manager; without it KUBECONFIG or ~/.kube/config, in a pod its account."),
 ]
 Context = Annotated[str, typer.Option(help="Context of the kubeconfig; empty takes its current one.")]
 

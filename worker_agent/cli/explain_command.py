@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 Workload = Annotated[str, typer.Argument(help="The workload as NAMESPACE/NAME, or its job.")]
 Kubeconfig = Annotated[
-    Path | None, typer.Option(help="Kubeconfig of the cluster; without it KUBECONFIG, then the pod's own account.")
+    Path | None,
+    typer.Option(help="Kubeconfig of the cluster; without it KUBECONFIG or ~/.kube/config, in a pod its account."),
 ]
 Format = Annotated[Output, typer.Option("--output", "-o", help="How the answer is printed.")]
 

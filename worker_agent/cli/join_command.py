@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from worker_agent.kube.client import Client
 
 Kubeconfig = Annotated[
-    Path | None, typer.Option(help="Kubeconfig of this cluster; without it KUBECONFIG, then the pod's own account.")
+    Path | None,
+    typer.Option(help="Kubeconfig of this cluster; without it KUBECONFIG or ~/.kube/config, in a pod its account."),
 ]
 Context = Annotated[str, typer.Option(help="Context of the kubeconfig; empty takes its current one.")]
 Namespace = Annotated[str, typer.Option(help="The agent's namespace, where its identity is kept.")]

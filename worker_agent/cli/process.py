@@ -12,7 +12,7 @@ from pathlib import Path
 from worker_agent.app.configuration import ConfigurationError
 from worker_agent.cli.program_log import LogOptionError, LogOptions, ProgramLog
 from worker_agent.engine.feature_gates import FeatureGateError
-from worker_agent.kube import exec_transport, kubeconfig, kubernetes_transport
+from worker_agent.kube import exec_transport, kubeconfig, kubeconfig_files, kubernetes_transport
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import SystemClock
 from worker_agent.kube.kubeconfig import Choice, ClusterConfig, KubeconfigError
@@ -54,14 +54,19 @@ def connect(path: Path | None, context: str) -> Transport:
 
 
 def own_configuration(path: Path | None, context: str) -> ClusterConfig:
-    """The same as ``configuration`` for a command of a user, whose own file may name a credential plugin."""
-    return configuration(path, Choice(context, exec_plugins=True))
+    """For a command of a user: the API server of ``path``, else of the files that kubectl reads, which may name a
+    credential plugin, else of the pod this runs in. Raises KubeconfigError."""
+    choice = Choice(context, exec_plugins=True)
+    return kubeconfig.load(path, choice) if path else kubeconfig_files.own(choice)
 
 
 def configuration(path: Path | None, choice: Choice) -> ClusterConfig:
-    """The API server of ``path``, else of KUBECONFIG, else of the pod this runs in. Raises KubeconfigError."""
-    named = path or (Path(found) if (found := os.environ.get("KUBECONFIG")) else None)
-    return kubeconfig.load(named, choice) if named else kubeconfig.in_cluster()
+    """For a program: the API server of ``path``, else of KUBECONFIG, else of the pod this runs in, else of
+    ``~/.kube/config``. Raises KubeconfigError."""
+    if path:
+        return kubeconfig.load(path, choice)
+    in_a_pod = bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
+    return kubeconfig.in_cluster() if in_a_pod and not os.environ.get("KUBECONFIG") else kubeconfig_files.own(choice)
 
 
 def with_client(

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from worker_agent.kube.transport import Transport
 
 Kubeconfig = Annotated[
-    Path | None, typer.Option(help="Kubeconfig of the cluster; without it KUBECONFIG, then the pod's own account.")
+    Path | None,
+    typer.Option(help="Kubeconfig of the cluster; without it KUBECONFIG or ~/.kube/config, in a pod its account."),
 ]
 Context = Annotated[str, typer.Option(help="Context of the kubeconfig; empty takes its current one.")]
 Record = Annotated[

@@ -8,8 +8,8 @@ from typing import Final
 import yaml
 
 from worker_agent.api.document import Document
-from worker_agent.kube import kubeconfig_exec
-from worker_agent.kube.kubeconfig import KubeconfigError
+from worker_agent.kube import kubeconfig, kubeconfig_exec
+from worker_agent.kube.kubeconfig import Choice, ClusterConfig, KubeconfigError
 
 _LISTS: Final = {"clusters": "cluster", "users": "user", "contexts": "context"}
 _PATHS: Final = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
@@ -18,8 +18,27 @@ _PATHS: Final = ("certificate-authority", "client-certificate", "client-key", "t
 
 def usual(environment: Mapping[str, str] = os.environ) -> list[Path]:
     """The files of KUBECONFIG that are there, else ``~/.kube/config``; empty where there is none."""
-    named = [Path(part).expanduser() for part in environment.get("KUBECONFIG", "").split(os.pathsep) if part]
-    return [path for path in named or [Path("~/.kube/config").expanduser()] if path.exists()]
+    named = [part for part in environment.get("KUBECONFIG", "").split(os.pathsep) if part]
+    # These functions, unlike those of Path, also take it where a user has no home, or may not look into it.
+    paths = [os.path.expanduser(part) for part in named or ["~/.kube/config"]]
+    return [Path(path) for path in paths if os.path.exists(path)]
+
+
+def own(choice: Choice) -> ClusterConfig:
+    """The API server of a user's own files, else of the pod this runs in. Raises KubeconfigError."""
+    files = usual()
+    if len(files) > 1:
+        return kubeconfig.load(merged(files), choice)
+    if files:
+        return kubeconfig.load(files[0], choice)
+    if named := os.environ.get("KUBECONFIG"):
+        raise KubeconfigError(f"KUBECONFIG {named}: there is no such file")
+    try:
+        return kubeconfig.in_cluster()
+    except KubeconfigError as error:
+        raise KubeconfigError(
+            f"no cluster is known: there is no kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config); {error}"
+        ) from None
 
 
 def merged(paths: list[Path]) -> bytes:

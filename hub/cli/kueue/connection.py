@@ -101,24 +101,16 @@ class Connection(FlagGroup):
     def config(self) -> "ClusterConfig":
         """The server and the identity. Raises KubeconfigError."""
         from worker_agent.kube import kubeconfig, kubeconfig_files  # noqa: PLC0415 - slow imports wait
-        from worker_agent.kube.kubeconfig import Choice, KubeconfigError  # noqa: PLC0415
+        from worker_agent.kube.kubeconfig import Choice  # noqa: PLC0415
 
-        files = [Path(self.kubeconfig)] if self.kubeconfig else kubeconfig_files.usual()
         own = bool(self.token or self.client_certificate)
         choice = Choice(self.context, self.cluster, self.user, credential=not own, exec_plugins=True)
-        if len(files) > 1:
-            found = kubeconfig.load(kubeconfig_files.merged(files), choice)
-        elif files:
-            found = kubeconfig.load(files[0], choice)
-        elif self.server:
+        if self.kubeconfig:
+            found = kubeconfig.load(Path(self.kubeconfig), choice)
+        elif self.server and not kubeconfig_files.usual():
             found = kubeconfig.ClusterConfig(self.server, "--server")
         else:
-            try:
-                found = kubeconfig.in_cluster()
-            except KubeconfigError as error:
-                raise KubeconfigError(
-                    f"no cluster is known: there is no kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config); {error}"
-                ) from None
+            found = kubeconfig_files.own(choice)
         return dataclasses.replace(found, **self._overrides())
 
     def _check_typed(self) -> None:
