@@ -18,6 +18,7 @@ MONITORING = ROOT / "manifests" / "components" / "monitoring"
 NAME = re.compile(r"\b(?:kueue|fedhub|multikueue|leader_election)_[a-z_]+\b")
 SELECTOR = re.compile(r"\{([^{}]*)\}")
 LABEL = re.compile(r"([a-z_]+)\s*(?:=~|!~|!=|=)")
+SUM = re.compile(r"\bsum (?:by \([^()]*\) )?\((\w+)(\{[^{}]*\})?\)")
 GROUPING = re.compile(r"\b(?:by|without|on|ignoring)\s*\(([^()]*)\)")
 SCRAPED = {"namespace", "job", "instance", "pod", "service", "le"}
 """Labels that Prometheus adds, and that of a histogram's buckets."""
@@ -74,6 +75,13 @@ def test_labels_exist(expression):
 def labels_of(name: str) -> set[str]:
     family = re.sub(r"_(bucket|sum|count)$", "", name)
     return {label for row in metric_table.rows() if row.name in (name, family) for label in row.labels}
+
+
+@pytest.mark.parametrize("expression", expressions())
+def test_sums_of_gauges_leave_out_what_followers_see_of_the_same_things(expression):
+    told_by_each = {row.name for row in metric_table.rows() if row.type == "gauge" and "replica_role" in row.labels}
+    for name, chosen in SUM.findall(expression):
+        assert name not in told_by_each or 'replica_role!="follower"' in chosen, name
 
 
 def test_a_leader_that_has_had_nothing_to_decide_yet_is_one():
