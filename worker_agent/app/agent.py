@@ -149,7 +149,7 @@ class Agent:
         )
         self._devices = self._device_informers()
         self.informer(WORKLOADS).add_index(OWNER_INDEX, owner_values)
-        agent_metrics.observe(self.metrics, configuration, self.known, self.engine)
+        self._counts = agent_metrics.observe(self.metrics, configuration, self.known, self.engine)
         self._wire()
         agent_metrics.tell_runtime(self.metrics, self.runtime, configuration, self.webhooks)
 
@@ -258,6 +258,7 @@ class Agent:
             self._may_run_elsewhere,
             partial(job_surroundings.has_multikueue_check, self.known),
             agent_metrics.creation_latency(self.metrics, configuration),
+            self._counts.ready_unsaid,
         )
         self.kinds = KindWork(self.client, world, self.followed_kinds, settings.controller.group_kind_concurrency)
         for kind in configuration.kinds.values():

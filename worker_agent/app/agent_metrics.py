@@ -46,7 +46,9 @@ def make(configuration: Configuration, known: KnownObjects) -> AgentMetrics:
     return metrics
 
 
-def observe(metrics: AgentMetrics, configuration: Configuration, known: KnownObjects, engine: Engine) -> None:
+def observe(
+    metrics: AgentMetrics, configuration: Configuration, known: KnownObjects, engine: Engine
+) -> WorkloadMetrics:
     """Count what the watches show, and read the engine's view at every scrape."""
     workloads = known.informer(WORKLOADS)
     tallies = WorkloadTallies(workloads, metrics.custom)
@@ -55,7 +57,7 @@ def observe(metrics: AgentMetrics, configuration: Configuration, known: KnownObj
     def above(cluster_queue: str) -> tuple[str, ...]:
         return engine.view.cohorts_above(cluster_queue) if cohorts else ()
 
-    WorkloadMetrics(workloads, known.informer(LOCAL_QUEUES), metrics, above)
+    counts = WorkloadMetrics(workloads, known.informer(LOCAL_QUEUES), metrics, above)
     shown = Shown(
         local_queues=_LocalQueues(configuration, known),
         cohorts=cohorts,
@@ -66,6 +68,7 @@ def observe(metrics: AgentMetrics, configuration: Configuration, known: KnownObj
     )
     metrics.registry.register(ViewCollector(lambda: engine.view, lambda: metrics.role, shown, tallies))
     _forget_with(known, metrics)
+    return counts
 
 
 def tell_runtime(

@@ -5,7 +5,7 @@ which that job controls in turn.
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -33,7 +33,7 @@ from worker_agent.controllers.ancestors import Ancestors, owner_value
 from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.fence import Fence
 from worker_agent.controllers.known_objects import KnownObjects
-from worker_agent.engine import job_ancestors, job_lifecycle
+from worker_agent.engine import fencing, job_ancestors, job_first_wait, job_lifecycle
 from worker_agent.engine.intents import CreateObject, Intent
 from worker_agent.engine.job_ancestors import NO_ANCESTOR, Lookup
 from worker_agent.engine.job_first_wait import ReadyKeptBack
@@ -107,6 +107,8 @@ class JobWorld:
     dispatched: Callable[[Document], bool] = lambda workload: False
     on_created: Callable[[str, float], None] = lambda kind, seconds: None
     """Told of every Workload made for a job: the job's kind, and its age in seconds."""
+    on_unsaid: Callable[[Key, datetime], None] = lambda workload, since: None
+    """Told of Workloads that ended without having said since when their pods were ready."""
 
 
 class JobController:
@@ -187,18 +189,21 @@ class JobController:
         view = replace(self._view(key, lookup), not_to_start=refusal, ready_since=self._ready.get(key))
         now = self._world.clock.now()
         intents = job_lifecycle.decide_to_rest(view, now)
-        self._note_ready(key, intents, now)
+        self._note_ready(view, intents, now)
         log_context.about(_workload_of(view, intents))
         after = await self._applier.apply(intents)
         self._tell_of_created(job, intents)
         return after
 
-    def _note_ready(self, key: Key, intents: Iterable[Intent], now: datetime) -> None:
+    def _note_ready(self, view: JobView, intents: Sequence[Intent], now: datetime) -> None:
         """What is told later than it comes true is dated by this."""
         if any(isinstance(intent, ReadyKeptBack) for intent in intents):
-            self._ready.setdefault(key, now)
-        else:
-            self._ready.pop(key, None)
+            self._ready.setdefault(view.key, now)
+            return
+        since = self._ready.pop(view.key, None)
+        ended = job_first_wait.ended_unsaid(view, intents) if since is not None else None
+        if since is not None and ended is not None:
+            self._world.on_unsaid(fencing.key_of(ended), since)
 
     def _tell_of_created(self, job: Document | None, intents: Iterable[Intent]) -> None:
         created = ((job or {}).get("metadata") or {}).get("creationTimestamp")

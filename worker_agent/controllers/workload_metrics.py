@@ -23,6 +23,7 @@ class WorkloadMetrics:
         cohorts_above: Callable[[str], tuple[str, ...]] = lambda cluster_queue: (),
     ) -> None:
         self._cohorts_above = cohorts_above
+        self._workloads = workloads
         self._local_queues = local_queues
         self._metrics = metrics
         workloads.add_handler(self._changed)
@@ -48,12 +49,20 @@ class WorkloadMetrics:
             if finished is not None and finished.reason == names.WORKLOAD_SLICE_REPLACED:
                 self._metrics.slice_replaced(queues)
 
+    def ready_unsaid(self, key: Key, since: datetime) -> None:
+        """The pods of this Workload were ready, which it never says: a copy whose job ended soon."""
+        workload = self._workloads.get(key)
+        if workload is not None:
+            self._ready(workload, since, self._queues(workload))
+
+    def _ready(self, workload: Workload, at: datetime, queues: Queues) -> None:
+        since_admission = _seconds(at, _since(workload, names.ADMITTED))
+        self._metrics.pods_ready(queues, _seconds(at, workload.metadata.creation_timestamp), since_admission)
+
     def _readiness(self, old: Workload, new: Workload, queues: Queues) -> None:
         ready = new.condition(names.PODS_READY)
         if _turned(old, new, names.PODS_READY) and ready is not None and ready.reason == names.STARTED:
-            at = ready.last_transition_time or timestamps.ZERO
-            since_admission = _seconds(at, _since(new, names.ADMITTED))
-            self._metrics.pods_ready(queues, _seconds(at, new.metadata.creation_timestamp), since_admission)
+            self._ready(new, ready.last_transition_time or timestamps.ZERO, queues)
 
     def _evictions(self, old: Workload, new: Workload, queues: Queues) -> None:
         before = {(entry.reason, entry.underlying_cause): entry.count for entry in _counted(old)}

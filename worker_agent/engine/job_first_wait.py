@@ -47,6 +47,20 @@ def left_unsaid(view: JobView, intents: Iterable[Intent], now: datetime) -> Iter
             yield _kept_back(said, left) if left > timedelta() else _dated(view, intent, said)
 
 
+def ended_unsaid(view: JobView, intents: Iterable[Intent]) -> Document | None:
+    """The Workload that ends, or loses its quota, while it keeps back that its pods are ready."""
+    ends = {intent.key.name for intent in intents if isinstance(intent, ApplyStatus) and _says_finished(intent)}
+    for workload in _workloads(view):
+        evicted = workload_status.is_true(workload, names.EVICTED)
+        if workload["metadata"]["name"] in ends or evicted or workload_status.is_true(workload, names.FINISHED):
+            return None if intent_effects.find_condition(workload, names.PODS_READY) else workload
+    return None
+
+
+def _says_finished(intent: ApplyStatus) -> bool:
+    return any(condition.type == names.FINISHED and condition.status == "True" for condition in intent.conditions)
+
+
 def _kept_back(said: SetCondition, left: timedelta) -> RequeueAfter:
     return (ReadyKeptBack if said.status == "True" else RequeueAfter)(left.total_seconds())
 

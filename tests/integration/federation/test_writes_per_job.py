@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 
 import pytest
+from prometheus_client.exposition import generate_latest
 
 from tests.faults.players import RUN_SECONDS
 from tests.integration.federation.virtual_world import MANAGER, VirtualWorld, play
@@ -85,5 +86,22 @@ def test_a_copy_of_a_job_that_goes_on_tells_since_when_its_pods_are_ready() -> N
         there = sorted(told for name in WORKERS for told in ready(made, name))
         assert len(there) == JOBS
         assert there[-1] <= home[-1]
+
+    play(world(), story)
+
+
+def test_copies_that_end_soon_are_counted_by_how_long_their_pods_took_to_be_ready() -> None:
+    """They never say that their pods were ready, which saves a write; their worker's metrics tell it nevertheless."""
+
+    async def story(made: VirtualWorld) -> None:
+        await submit(made, seconds=20)
+        await asyncio.sleep(60)
+        assert not [each for name in WORKERS for each in ready(made, name)]
+        for metric in ("kueue_ready_wait_time_seconds", "kueue_admitted_until_ready_wait_time_seconds"):
+            scrapes = [generate_latest(made.agents[name].metrics.registry).decode() for name in WORKERS]
+            counts = [
+                line.rsplit(" ", 1)[1] for text in scrapes for line in text.splitlines() if f"{metric}_count" in line
+            ]
+            assert sum(map(float, counts)) == JOBS
 
     play(world(), story)

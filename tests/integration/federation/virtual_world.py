@@ -63,6 +63,8 @@ class VirtualWorld:
         self._players = {
             name: JobPlayer(self.clients[name], self.clock, lambda job: None) for name in clusters if name != MANAGER
         }
+        self.agents: dict[str, Agent] = {}
+        """Of the workers."""
         self._programs: list[asyncio.Task[None]] = []
 
     def _server(self, cluster: str) -> SeenServer:
@@ -89,7 +91,9 @@ class VirtualWorld:
             if name != MANAGER:
                 untainted = {"spec": {"taints": None}}
                 await self.clients[name].patch(NODES, "node", "", untainted, patch_type=PatchType.MERGE)
-                self._run(Agent(agent_configuration.resolve(AgentSettings(**self._settings)), self._surroundings(name)))
+                settings = agent_configuration.resolve(AgentSettings(**self._settings))
+                self.agents[name] = Agent(settings, self._surroundings(name))
+                self._run(self.agents[name])
         agent_settings, federation = configuration.resolve(HubSettings(**{**self._settings, **self._hub_settings}))
         agent = Agent(agent_settings, self._surroundings(MANAGER))
         Hub(agent, replace(federation, threaded=False), transport=self._transport)

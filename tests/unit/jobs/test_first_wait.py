@@ -109,3 +109,30 @@ def test_a_job_of_the_cluster_s_own_users_tells_at_once_that_its_pods_are_ready(
     running = job(suspend=False, status=READY)
     intents = job_lifecycle.decide_to_rest(view(running, admitted(running), policy=PATIENT), NOW)
     assert conditions(intents)["PodsReady"][:2] == ("True", "Started")
+
+
+def unsaid(intents, *more, status=READY):
+    running = job(suspend=False, status=status)
+    copy = put(admitted(running, *more), ("metadata", "labels", names.MULTIKUEUE_ORIGIN_LABEL), "hub")
+    found = job_first_wait.ended_unsaid(view(running, copy, policy=PATIENT), intents)
+    return found and found["metadata"]["name"]
+
+
+def test_a_copy_whose_job_ends_before_it_is_told_of_its_pods_is_known():
+    complete = {"conditions": [condition("Complete", "True", "CompletionsReached")], "succeeded": 1}
+    running = job(suspend=False, status=complete)
+    intents = job_lifecycle.decide_to_rest(view(running, admitted(running), policy=PATIENT), NOW)
+    assert unsaid(intents, status=complete) == admitted(running)["metadata"]["name"]
+
+
+def test_a_copy_that_is_evicted_before_it_is_told_of_its_pods_is_known():
+    assert unsaid([], condition("Evicted", "True", "Preempted")) is not None
+
+
+def test_a_copy_that_runs_on_has_nothing_unsaid():
+    assert unsaid([]) is None
+
+
+def test_what_was_told_is_not_unsaid():
+    evicted, told = condition("Evicted", "True", "Preempted"), condition("PodsReady", "True", "Started")
+    assert unsaid([], evicted, told) is None
