@@ -93,6 +93,8 @@ class DispatchLoop:
         self._fresh: set[Key] = set()
         self._cases: dict[Key, _Case] = {}
         self._news_at = float("-inf")
+        self._asked_at = float("-inf")
+        """When the evaluator was asked last."""
         self._pace = SHORTEST_PACE
         self._alarm: asyncio.TimerHandle | None = None
         self._all_due = False
@@ -171,12 +173,17 @@ class DispatchLoop:
         keys = self._due()
         turns = [turn for key in keys if (turn := self._turn(key)) is not None]
         if not turns:
-            # Orders pile up while nobody asks.
-            await self._evaluator.evaluate([])
+            await self._carry_out_orders()
             return
         if self._preflight is not None:
             turns = await self._preflight.checked(turns)
         await self._dispatch(self._turns.in_order(turns))
+
+    async def _carry_out_orders(self) -> None:
+        """They pile up while nobody asks; each question carries out those before it."""
+        if self._clock.monotonic() - self._asked_at >= SHORTEST_PACE:
+            self._asked_at = self._clock.monotonic()
+            await self._evaluator.evaluate([])
 
     def _due(self) -> set[Key]:
         fresh, self._fresh = self._fresh, set()
@@ -256,7 +263,7 @@ class DispatchLoop:
             return await self._evaluated(requests)
 
     async def _evaluated(self, requests: Sequence[Request]) -> list[list[Evaluation]]:
-        began = self._clock.monotonic()
+        began = self._asked_at = self._clock.monotonic()
         answers = await self._evaluator.evaluate(requests)
         self._metrics.evaluated(type(self._evaluator).__name__, self._clock.monotonic() - began)
         return answers
