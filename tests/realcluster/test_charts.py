@@ -192,6 +192,12 @@ def test_values_that_do_not_exist_are_refused(program: str):
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
+def test_a_single_replica_does_not_keep_its_node_from_being_drained(program: str):
+    made = helm.rendered(f"fedhub-{program}", merged(WITHOUT_DEFINITIONS, nested("controllerManager.replicas", 1)))
+    assert "PodDisruptionBudget" not in {kind for kind, _, _ in made}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_a_server_takes_all_variants(program: str, cluster: Member):
     """The chart as it is, and with each value what that changes."""
     chart = f"fedhub-{program}"
