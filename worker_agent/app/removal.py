@@ -66,16 +66,24 @@ async def remove(client: Client, namespace: str, say: Say) -> None:
 
 
 async def _namespace_is_ours(client: Client, namespace: str) -> None:
-    """A mistyped namespace would leave the programs running."""
+    """A mistyped namespace would leave the programs running. Gone it may be where the manifests were deleted first:
+    then the definitions hang, as nobody lets go of what they hold."""
     try:
         await client.get(NAMESPACES, namespace)
     except NotFound:
-        raise RemovalError(f"there is no namespace {namespace}: name the one of the installation") from None
+        if not await _definitions_hang(client):
+            raise RemovalError(f"there is no namespace {namespace}: name the one of the installation") from None
     found = {each["metadata"]["namespace"] for each in await _all(client, DEPLOYMENTS, "", OURS)}
     if found and namespace not in found:
         raise RemovalError(
             f"nothing is installed in namespace {namespace}: the programs are in {', '.join(sorted(found))}"
         )
+
+
+async def _definitions_hang(client: Client) -> bool:
+    groups = {resource.group for resource in GUARDED}
+    found = await _all(client, CUSTOM_RESOURCE_DEFINITIONS)
+    return any(each["metadata"].get("deletionTimestamp") and each["spec"]["group"] in groups for each in found)
 
 
 async def _stop(client: Client, namespace: str, say: Say) -> None:

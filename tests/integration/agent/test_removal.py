@@ -10,6 +10,7 @@ from worker_agent.aggregated.registration import API_SERVICES
 from worker_agent.api.resource_type import (
     CLUSTER_QUEUES,
     CLUSTER_ROLES,
+    CUSTOM_RESOURCE_DEFINITIONS,
     DEPLOYMENTS,
     NAMESPACES,
     PODS,
@@ -121,6 +122,23 @@ async def test_a_deletion_that_hangs_is_ended(client):
     assert await is_there(client, CLUSTER_QUEUES, "q")
     await removal.remove(client, NAMESPACE, lambda line: None)
     assert not await is_there(client, CLUSTER_QUEUES, "q")
+
+
+@pytest.mark.embedded  # the definitions of real servers are those of the tests to come, too
+async def test_manifests_that_were_deleted_first_go_in_the_end(client):
+    """With their namespace; the definitions hang, as no program lets go of the queue."""
+    definition = f"{CLUSTER_QUEUES.plural}.{CLUSTER_QUEUES.group}"
+    await create(client, CLUSTER_QUEUES, {"name": "q", "finalizers": ["kueue.x-k8s.io/resource-in-use"]}, spec={})
+    await client.delete(CUSTOM_RESOURCE_DEFINITIONS, definition)
+    await client.delete(NAMESPACES, NAMESPACE)
+    async with asyncio.timeout(90):
+        while await is_there(client, NAMESPACES, NAMESPACE):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    assert await is_there(client, CUSTOM_RESOURCE_DEFINITIONS, definition)
+    await removal.remove(client, NAMESPACE, lambda line: None)
+    async with asyncio.timeout(90):
+        while await is_there(client, CUSTOM_RESOURCE_DEFINITIONS, definition):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
 
 
 async def test_repeating_it_writes_nothing(client):

@@ -25,11 +25,16 @@ HIGHEST_PRIORITY: Final = 1_000_000_000
 def errors(kind: str, namespaced: bool, new: Document, old: Document | None, subresource: str) -> list[FieldError]:
     """What is wrong with creating ``new`` or changing ``old`` into it through a subresource."""
     found = object_meta.errors(new, old, namespaced=namespaced, name_rule=name_rule(kind))
-    found += _finalizer_errors(new)
+    if kind not in OF_OTHER_SERVERS:
+        found += _finalizer_errors(new)
     check = CHECKS.get(kind)
     if check is not None:
         found += check(new, old, subresource)
     return found
+
+
+OF_OTHER_SERVERS: Final = frozenset({"APIService", "CustomResourceDefinition"})
+"""Checked by the servers of extensions and aggregation, whose own finalizers are short names."""
 
 
 def _finalizer_errors(document: Document) -> Iterator[FieldError]:
