@@ -25,25 +25,34 @@ APART = tuple(
 """The other files start clusters of their own, each in a run of its own beside the suites."""
 
 SECONDS: Mapping[str, float] = {
-    "integration/federation/test_dispatch.py": 25,
+    "integration/federation/test_dispatch.py": 60,
     "integration/federation/test_outages.py": 45,
     "integration/federation/test_provisioning.py": 45,
-    "integration/local/test_demo.py": 50,
-    "integration/local/dialled/test_dialling_agent.py": 40,
-    "integration/local/both_sources/test_following_jobs.py": 45,
-    "integration/local/one_cluster/test_provisioning.py": 25,
-    "integration/local/two_workers/test_provisioning_race.py": 20,
+    "integration/local/test_demo.py": 64,
+    "integration/local/test_job_kinds.py": 1,
+    "integration/local/test_job_kinds_dispatched.py": 1,
+    "integration/local/test_job_kinds_evicted.py": 1,
+    "integration/local/test_job_kinds_topology.py": 1,
+    "integration/local/test_mini_cluster.py": 1,
+    "integration/local/dialled/test_dialling_agent.py": 75,
+    "integration/local/dialled/test_logs.py": 22,
+    "integration/local/both_sources/test_following_jobs.py": 110,
+    "integration/local/both_sources/test_secrets_in_logs.py": 40,
+    "integration/local/one_cluster/test_provisioning.py": 32,
+    "integration/local/one_cluster/test_topology.py": 15,
+    "integration/local/two_workers/test_provisioning_race.py": 25,
     "integration/local/two_workers/test_quick_start.py": 40,
-    "integration/tunnel/test_membership.py": 60,
-    "integration/tunnel/test_outages.py": 35,
+    "integration/tunnel/test_membership.py": 100,
+    "integration/tunnel/test_outages.py": 55,
     "integration/tunnel/test_rotation.py": 30,
-    "integration/tunnel/test_stolen_hub.py": 30,
+    "integration/tunnel/test_stolen_hub.py": 35,
     "realcluster/test_charts.py": 60,
     "realcluster/test_image.py": 60,
     "realcluster/test_install.py": 180,
     "realcluster/test_take_over.py": 90,
 }
-"""What files take that take long; only the balance between runs depends on it."""
+"""What files take that take long, on real control planes while everything runs: only the balance between runs depends
+on it. Those of a second are left out of the table, for no sort of cluster but the embedded one serves them."""
 OTHERWISE = 8.0
 
 
