@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 from typing import Any, Protocol
 
 import msgspec
@@ -40,6 +40,12 @@ ELECTION: Document = {
 }
 RESTART_SECONDS = 0.5
 LEADERSHIP = ("kueue-system", "c1f6bfd2.kueue.x-k8s.io")
+
+
+@cache
+def _agent_settings() -> AgentSettings:
+    """Read once: every agent of every history has the same, and to read them takes longer than the agent's start."""
+    return AgentSettings(**COMMON)
 
 
 class Skewed(Clock, Protocol):
@@ -123,7 +129,7 @@ class Federation:
     def _agent(self, program: str, clock: Skewed) -> Agent:
         transport = self._carrier(f"{program}>{program.removeprefix('agent-')}")
         surroundings = Surroundings(transport, clock, threaded=False, webhooks=False)
-        return Agent(agent_configuration.resolve(AgentSettings(**COMMON)), surroundings)
+        return Agent(agent_configuration.resolve(_agent_settings()), surroundings)
 
     def _hub(self, program: str, clock: Skewed) -> Agent:
         stanza = {

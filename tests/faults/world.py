@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import copy
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 
@@ -31,7 +31,7 @@ from worker_agent.api.resource_type import NODES
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import LoopClock
 from worker_agent.kube.faults import FaultPlan
-from worker_agent.kube.transport import Request, Response
+from worker_agent.kube.transport import Request, Response, Whole
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 STORES = {"batch/jobs": "jobs", "kueue.x-k8s.io/workloads": "workloads"}
@@ -87,11 +87,7 @@ class EventsUnread(InProcessTransport):
     async def request(self, request: Request) -> Response:
         if request.method == "GET" or "/events" not in request.path:
             return await super().request(request)
-        return Response(200, {"content-type": "application/json"}, _once(request.body))
-
-
-async def _once(body: bytes) -> AsyncIterator[bytes]:
-    yield body
+        return Response(200, {"content-type": "application/json"}, Whole(request.body))
 
 
 class WorldClock(LoopClock):

@@ -1,7 +1,15 @@
 """Where a kind lives in the API: group, version, plural, scope. Every client and server looks things up here."""
 
+import re
 from dataclasses import dataclass
 from urllib.parse import quote
+
+_is_plain = re.compile(r"[A-Za-z0-9._~-]*\Z").match
+"""Nearly every name is; to look is ten times cheaper than to quote."""
+
+
+def _quoted(part: str) -> str:
+    return part if _is_plain(part) else quote(part, safe="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +35,9 @@ class ResourceType:
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         parts = [root]
         if self.namespaced and namespace:
-            parts += ["namespaces", quote(namespace, safe="")]
+            parts += ["namespaces", _quoted(namespace)]
         parts.append(self.plural)
-        parts += [quote(part, safe="") for part in (name, subresource) if part]
+        parts += [_quoted(part) for part in (name, subresource) if part]
         return "/".join(parts)
 
 

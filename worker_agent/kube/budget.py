@@ -6,8 +6,6 @@ with Retry-After) everybody pauses, and the rate is halved and then grows again 
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 from worker_agent.kube.clock import Clock
 
@@ -43,26 +41,42 @@ class RateBudget:
         self._free = in_flight
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._turn = asyncio.Lock()
+        self._queued = 0
+        """How many have or want the lock."""
         self.rate = rate
         self.waited_seconds = 0.0
 
-    @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """Holds one of the requests in flight; returns when the bucket and the server allow the request."""
+    def slot(self) -> "RateBudget":
+        """``async with`` it: holds one of the requests in flight, from when the bucket and the server allow it."""
+        return self
+
+    async def __aenter__(self) -> None:
         await self._enter()
         try:
             await self.admit()
-            yield
-        finally:
+        except BaseException:
             self._leave()
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self._leave()
 
     async def admit(self) -> None:
         """Waits for a token only: for requests that stay open, such as watches."""
-        async with self._turn:  # a lock is served in order of arrival, so nobody starves
-            while (pause := self._pause()) > 0:
-                self.waited_seconds += pause
-                await self._clock.sleep(pause)
-            self._tokens -= 1
+        if self._queued or self._pause() > 0:
+            await self._queue()
+        self._tokens -= 1
+
+    async def _queue(self) -> None:
+        """Waits for a token, after all who came before."""
+        self._queued += 1
+        try:
+            async with self._turn:  # a lock is served in order of arrival, so nobody starves
+                while (pause := self._pause()) > 0:
+                    self.waited_seconds += pause
+                    await self._clock.sleep(pause)
+        finally:
+            self._queued -= 1
 
     def pushed_back(self, seconds: float | None) -> None:
         """The server asked for less: pause everyone for ``seconds`` (default 1) and halve the rate."""

@@ -9,6 +9,7 @@ from worker_agent.api.resource_type import ResourceType
 from worker_agent.kube import errors, retry, verbs
 from worker_agent.kube.budget import RateBudget
 from worker_agent.kube.clock import Clock
+from worker_agent.kube.pieces import PatientReader
 from worker_agent.kube.request_statistics import HostStatistics
 from worker_agent.kube.transport import Request, Response, Transport
 from worker_agent.kube.verbs import ListPage, PatchType, Selection, Target
@@ -174,14 +175,18 @@ class Client:
         if self._budget:
             await self._budget.admit()
         response = await self._open(request)
+        reader = PatientReader(response.stream, silence)
         try:
             rest = b""
-            async for piece in _pieces(response, silence):
+            while (piece := await reader.next()) is not None:
                 *lines, rest = (rest + piece).split(b"\n")
                 if lines:
                     yield [line for line in lines if line]
             # What is left in ``rest`` was cut off and is dropped: the next watch sends it whole.
+        except TimeoutError as error:
+            raise errors.ServerSilent(f"watch: the stream was silent for {silence:g} s") from error
         finally:
+            reader.close()
             await response.close()
 
     async def raw(self, request: Request) -> bytes:
@@ -265,17 +270,3 @@ class Client:
     def _signed(self, request: Request) -> Request:
         headers = {**self._headers, **request.headers}
         return Request(request.method, request.path, request.query, headers, request.body)
-
-
-async def _pieces(response: Response, silence: float) -> AsyncGenerator[bytes, None]:
-    """The body's pieces, each awaited for ``silence`` seconds at most. The consumer's own time does not count."""
-    pieces = aiter(response.stream)
-    while True:
-        try:
-            async with asyncio.timeout(silence):
-                piece = await anext(pieces)
-        except StopAsyncIteration:
-            return
-        except TimeoutError as error:
-            raise errors.ServerSilent(f"watch: the stream was silent for {silence:g} s") from error
-        yield piece

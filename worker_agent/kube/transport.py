@@ -20,6 +20,25 @@ class Request:
     body: bytes = b""
 
 
+class Whole:
+    """The stream of a body that is there already."""
+
+    __slots__ = ("_left", "body")
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+        self._left = True
+
+    def __aiter__(self) -> "Whole":
+        return self
+
+    async def __anext__(self) -> bytes:
+        if not self._left:
+            raise StopAsyncIteration
+        self._left = False
+        return self.body
+
+
 @dataclass(frozen=True, slots=True)
 class Response:
     """Header names are lower case. ``stream`` yields the body in pieces of any size; its reader closes it."""
@@ -30,6 +49,8 @@ class Response:
 
     async def read(self) -> bytes:
         """The whole body."""
+        if isinstance(self.stream, Whole):
+            return self.stream.body
         return b"".join([piece async for piece in self.stream])
 
     async def close(self) -> None:

@@ -1,8 +1,6 @@
 """Writes under way: counted, so that a program that ends can let them end."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 
 class WriteGate:
@@ -14,19 +12,20 @@ class WriteGate:
         self._empty = asyncio.Event()
         self._empty.set()
 
-    @asynccontextmanager
-    async def passing(self) -> AsyncIterator[None]:
+    def passing(self) -> "WriteGate":
         """Who comes while it is closed waits for ever: the one who closed it ends the task, and nothing was sent."""
+        return self
+
+    async def __aenter__(self) -> None:
         if self._closed:
             await asyncio.Event().wait()
         self._under_way += 1
         self._empty.clear()
-        try:
-            yield
-        finally:
-            self._under_way -= 1
-            if not self._under_way:
-                self._empty.set()
+
+    async def __aexit__(self, *_: object) -> None:
+        self._under_way -= 1
+        if not self._under_way:
+            self._empty.set()
 
     async def close(self, seconds: float) -> bool:
         """Whether all writes under way have ended; False where some took longer than that."""

@@ -60,15 +60,10 @@ def answer(state: State, schemas: Schemas, parts: list[str], accept: str) -> Ans
         case []:
             return json_answer({"paths": _paths({name: list(found) for name, found in groups.items()} | others)})
         case ["api"]:
-            plain = {"kind": "APIVersions", "versions": ["v1"]}
-            return _aggregated_or(accept, [_aggregated_group("", groups[""])], plain)
+            return _core_versions(accept, groups[""])
         case ["apis"]:
             named = {name: versions for name, versions in groups.items() if name}
-            listed = [_group(name, list(found)) for name, found in named.items()]
-            listed += [_group(*item) for item in others.items()]
-            named_groups: Document = {"kind": "APIGroupList", "apiVersion": "v1", "groups": listed}
-            items = [_aggregated_group(*item) for item in named.items()]
-            return _aggregated_or(accept, [*items, *aggregated_discovery.items(state)], named_groups)
+            return _group_list(state, accept, named, others)
         case ["api", version]:
             return _resources("", version, groups[""].get(version))
         case ["apis", group] if group in groups or group in others:
@@ -95,9 +90,28 @@ def _paths(groups: dict[str, list[str]]) -> list[str]:
     return sorted(found)
 
 
-def _aggregated_or(accept: str, items: list[Document], plain: Document) -> Answer:
-    if "g=apidiscovery.k8s.io" not in accept or "v=v2" not in accept.replace("v=v2beta1", ""):
-        return json_answer(plain)
+def _core_versions(accept: str, versions: dict[str, list[Resource]]) -> Answer:
+    if _wants_aggregated(accept):
+        return _aggregated_list([_aggregated_group("", versions)])
+    return json_answer({"kind": "APIVersions", "versions": ["v1"]})
+
+
+def _group_list(
+    state: State, accept: str, groups: dict[str, dict[str, list[Resource]]], others: dict[str, list[str]]
+) -> Answer:
+    if _wants_aggregated(accept):
+        items = [_aggregated_group(*item) for item in groups.items()]
+        return _aggregated_list([*items, *aggregated_discovery.items(state)])
+    listed = [_group(name, list(found)) for name, found in groups.items()]
+    listed += [_group(*item) for item in others.items()]
+    return json_answer({"kind": "APIGroupList", "apiVersion": "v1", "groups": listed})
+
+
+def _wants_aggregated(accept: str) -> bool:
+    return "g=apidiscovery.k8s.io" in accept and "v=v2" in accept.replace("v=v2beta1", "")
+
+
+def _aggregated_list(items: list[Document]) -> Answer:
     document = {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items}
     return Answer(200, encode(document), content_type=AGGREGATED, headers=[("vary", "Accept")])
 

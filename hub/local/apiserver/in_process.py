@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from hub.local.apiserver.api_server import ApiServer
 from hub.local.apiserver.identity import ADMIN, Identity
 from hub.local.apiserver.watching import Watch
-from worker_agent.kube.transport import Request, Response
+from worker_agent.kube.transport import Request, Response, Whole
 
 
 class InProcessTransport:
@@ -24,14 +24,10 @@ class InProcessTransport:
             return Response(answer.status, headers, self._frames(answer.watch))
         if answer.stream is not None:
             return Response(answer.status, headers, answer.stream)
-        return Response(answer.status, headers, _whole(answer.body))
+        return Response(answer.status, headers, Whole(answer.body))
 
     def _frames(self, watch: Watch) -> AsyncIterator[bytes]:
         return self._server.frames(watch)
 
     async def close(self) -> None:
         """Nothing to close: the server is not this transport's."""
-
-
-async def _whole(body: bytes) -> AsyncIterator[bytes]:
-    yield body
