@@ -42,7 +42,9 @@ def is_equivalent(
     pod_sets = job_pod_sets.of_job(kind, job, policy)
     plain = at(workload, ("spec", "podSets"), [])
     ignore_tolerations = workload_status.is_true(workload, "Admitted")
-    if workload_status.is_true(workload, "QuotaReserved"):
+    # What an admission injects changes no container: beside tolerations only a partial grant makes a difference.
+    differs = not ignore_tolerations or job_pod_sets.may_be_partial(workload)
+    if differs and workload_status.is_true(workload, "QuotaReserved"):
         running = job_pod_sets.running_form(workload, flavors, policy)
         if running is not None:
             if same_pod_sets(pod_sets, running, ignore_tolerations):

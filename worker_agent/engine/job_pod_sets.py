@@ -165,6 +165,12 @@ def slice_name(workload: Document) -> str:
     return str(annotations.get(names.WORKLOAD_SLICE_NAME_ANNOTATION) or workload["metadata"]["name"])
 
 
+def may_be_partial(workload: Document) -> bool:
+    """Whether fewer pods than asked for may have been granted."""
+    pod_sets = at(workload, ("spec", "podSets"), [])
+    return any(pod_set.get("count", 1) > pod_set.get("minCount", pod_set.get("count", 1)) for pod_set in pod_sets)
+
+
 def running_form(workload: Document, flavors: Mapping[str, ResourceFlavor], policy: JobPolicy) -> list[Document] | None:
     """The pod sets as the started job shows them: what was injected is in, a partial grant is the count.
 
@@ -173,9 +179,7 @@ def running_form(workload: Document, flavors: Mapping[str, ResourceFlavor], poli
     try:
         infos = {info.name: info for info in infos_of_admission(workload, flavors, policy)}
         pod_sets = at(workload, ("spec", "podSets"), [])
-        partial = any(
-            pod_set.get("count", 1) > pod_set.get("minCount", pod_set.get("count", 1)) for pod_set in pod_sets
-        )
+        partial = may_be_partial(workload)
         return [_running(pod_set, infos[pod_set.get("name", "main")], partial) for pod_set in pod_sets]
     except (FlavorMissing, InvalidPodSetInfo, KeyError):
         return None
