@@ -30,6 +30,7 @@ async def test_worker_that_dials_in_runs_jobs():
         assert await world.workers["east"].get(JOBS, "train")
 
 
+@pytest.mark.embedded  # the hub answers here; of the API servers it asks nothing that the others do not
 async def test_a_hub_that_does_not_say_which_replica_it_is_is_linked_all_the_same(monkeypatch):
     async def unknown_path(self: AgentListener, request: web.Request) -> web.Response:
         return web.Response(status=404)  # as hubs of the version before
@@ -40,6 +41,7 @@ async def test_a_hub_that_does_not_say_which_replica_it_is_is_linked_all_the_sam
         assert world.services["east"].linked == [world.address]
 
 
+@pytest.mark.embedded  # the hub answers here; of the API servers it asks nothing that the others do not
 async def test_a_replica_refuses_what_was_meant_for_another():
     async with dialled(east=4) as world:
         identity = await IdentityStore(world.workers["east"].client, SYSTEM).load()
@@ -210,6 +212,7 @@ async def test_copied_identity_is_of_no_use_in_another_cluster():
                 await hub.tunnel(Purpose.REQUESTS, "a" * 32, uid)
 
 
+@pytest.mark.embedded  # the hub answers here; of the API servers it asks nothing that the others do not
 async def test_certificate_of_one_cluster_is_not_that_of_another():
     async with dialled(east=4, west=4) as world:
         east = await IdentityStore(world.workers["east"].client, SYSTEM).load()
@@ -219,6 +222,7 @@ async def test_certificate_of_one_cluster_is_not_that_of_another():
                 await hub.renew(Application("west", authority.request("west")[1].decode(), uid))
 
 
+@pytest.mark.embedded  # the hub answers here; of the API servers it asks nothing that the others do not
 async def test_foreign_certificates_do_not_get_in():
     async with dialled(east=4) as world:
         east = await IdentityStore(world.workers["east"].client, SYSTEM).load()
