@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from hub.app.configuration import FederationConfiguration
+from hub.app.doctor import program
 from hub.clusters import credentials
 from hub.clusters.credentials import Credential, CredentialError, CredentialSources
 from hub.clusters.worker_watches import KNOWLEDGE
@@ -26,6 +27,8 @@ from worker_agent.kube.kubeconfig import KubeconfigError
 from worker_agent.kube.transport import Transport
 
 READ: Final = (*KNOWLEDGE, kinds.WORKLOADS)
+PROGRAM: Final = "fedhub"
+"""The command that a hub's Deployment runs."""
 PATIENCE_SECONDS: Final = 15.0
 """A worker that does not answer in that time is told of as out of contact."""
 
@@ -114,9 +117,24 @@ class Reading:
         try:
             self._secrets[key] = msgspec.json.decode(await self._manager.get(kinds.SECRETS, key.name, key.namespace))
         except NotFound:
-            return
+            await self._installed_secret(key, cluster)
         except Forbidden:
             message = f"you may not read Secret {key}: give a context of your own with --worker {cluster}=CONTEXT"
+            raise NeedsOwnContext("SecretNotReadable", message) from None
+
+    async def _installed_secret(self, key: Key, cluster: str) -> None:
+        """The same where the hub is installed: an asker without the hub's settings need not know that namespace."""
+        try:
+            labelled = f"{program.PART_OF}={program.OURS}"
+            found = (await self._manager.list(kinds.DEPLOYMENTS, label_selector=labelled)).items
+            namespace = program.namespace([msgspec.json.decode(each) for each in found], PROGRAM)
+            if namespace and namespace != self._asker.configuration.namespace:
+                secret = await self._manager.get(kinds.SECRETS, key.name, namespace)
+                self._secrets[key] = msgspec.json.decode(secret)
+        except NotFound:
+            return
+        except Forbidden:
+            message = f"there is no Secret {key}: give the hub's --config, or a context: --worker {cluster}=CONTEXT"
             raise NeedsOwnContext("SecretNotReadable", message) from None
 
 
