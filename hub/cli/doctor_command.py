@@ -1,5 +1,6 @@
 """``fedhub doctor``: what is wrong with an installation, and what to do about it."""
 
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
@@ -91,7 +92,8 @@ def _tell(results: "list[Result]", format_: Format) -> None:
     if format_ in (Format.JSON, Format.YAML):
         output.structured({"ok": all(each.ok for each in results), "checks": msgspec.to_builtins(results)}, format_)
         return
-    rows = [row for name in dict.fromkeys(each.cluster for each in results) for row in _rows(name, results)]
+    shown = sys.maxsize if format_ is Format.WIDE else ALIKE_SHOWN
+    rows = [row for name in dict.fromkeys(each.cluster for each in results) for row in _rows(name, results, shown)]
     if format_ is Format.WIDE:
         rows += [
             ([result.cluster, result.check, "ok", "-"], ["nothing is wrong"])
@@ -103,22 +105,25 @@ def _tell(results: "list[Result]", format_: Format) -> None:
     output.say(_summary(results))
 
 
+ALIKE_SHOWN = 5
 Row = tuple[list[str], list[str]]
 """What stands beside each other, and the sentences of the last column."""
 
 
-def _rows(cluster: str, results: "list[Result]") -> list[Row]:
-    """What was found on one cluster. Checks that could not be made are one row where there are several: they are alike,
-    and would hide what was found."""
+def _rows(cluster: str, results: "list[Result]", shown: int) -> list[Row]:
+    """What was found on one cluster. What is alike is one row with so many problems as are ``shown``, for it would hide
+    the rest: what one remedy ends, of one object, and checks that could not be made."""
     here = [result for result in results if result.cluster == cluster]
     unread = [result for result in here if result.unread]
     alike = unread if len(unread) > 1 else []
-    rows: list[Row] = [
-        ([cluster, result.check, each.severity.value, each.about], [each.problem, f"remedy: {each.remedy}"])
-        for result in here
-        if result not in alike
-        for each in result.findings
-    ]
+    problems: dict[tuple[str, str, str, str], list[str]] = {}
+    for result in here:
+        for each in result.findings if result not in alike else ():
+            problems.setdefault((result.check, each.severity.value, each.about, each.remedy), []).append(each.problem)
+    rows: list[Row] = []
+    for (check, severity, about, remedy), found in problems.items():
+        rest = [f"and {len(found) - shown} more; -o wide tells all"] if len(found) > shown else []
+        rows.append(([cluster, check, severity, about], [*found[:shown], *rest, f"remedy: {remedy}"]))
     return [*rows, _folded(cluster, alike)] if alike else rows
 
 

@@ -377,6 +377,30 @@ def test_a_narrow_credential_gets_one_row_that_names_all_it_could_not_read(capsy
     assert shown.count("remedy: ask with another credential") == 1
 
 
+def test_what_one_remedy_ends_is_one_row_and_whole_with_wide(capsys: pytest.CaptureFixture[str]) -> None:
+    missing = [
+        need.of(resource, "get")
+        for resource in (
+            kinds.JOBS,
+            kinds.NODES,
+            kinds.PODS,
+            kinds.LEASES,
+            kinds.COHORTS,
+            kinds.TOPOLOGIES,
+            kinds.JOB_SETS,
+        )
+    ]
+    results = Installation(denied=missing).results()
+    doctor_command._tell(results, Format.TABLE)
+    short = capsys.readouterr().out
+    doctor_command._tell(results, Format.WIDE)
+    whole = capsys.readouterr().out
+    assert short.count("may not get") == 5
+    assert f"and {len(missing) - 5} more; -o wide tells all" in short
+    assert short.count("roles.yaml") == 1
+    assert whole.count("may not get") == len(missing)
+
+
 def test_programs_are_told_what_each_check_could_not_read() -> None:
     results = Installation(unreadable={kinds.DEPLOYMENTS: "you may not"}).results()
     assert {tuple(each.unread) for each in results if not each.made} == {("deployments.apps",)}
