@@ -199,12 +199,13 @@ class _Pass:
         if sync_job.lags(self.group, cluster, copy, self.now):
             self.intents.append(RequeueAfter(DEFERRED_SYNC_SECONDS))
             return True
-        sync = sync_job.validated(self.group, cluster, self.now)
-        self.intents += sync.intents
-        if sync.refused:
-            return True
         if sync_job.end_is_lost(self.group, cluster, copy):
             self.intents += sync_job.end_of(self.group, copy, self.now)
+        else:
+            sync = sync_job.validated(self.group, cluster, self.now)
+            self.intents += sync.intents
+            if sync.refused:
+                return True
         self.intents.append(
             ApplyStatus(
                 resource=WORKLOADS,

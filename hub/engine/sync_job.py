@@ -109,6 +109,8 @@ def lags(group: RemoteGroup, cluster: str, copy: Sight, now: datetime) -> bool:
         return False
     if kind is None or not kind.tells_its_end or job is None or not remote_objects.is_ours(job, group.policy.origin):
         return False
+    if _is_another(kind, job):
+        return False
     since = copy.since(names.FINISHED)
     return kind.finished(job) is None and (since is None or now - since < LONGEST_LAG)
 
@@ -116,14 +118,23 @@ def lags(group: RemoteGroup, cluster: str, copy: Sight, now: datetime) -> bool:
 def end_is_lost(group: RemoteGroup, cluster: str, copy: Sight) -> bool:
     """The copy says that its job has ended, the job there is gone, and the manager's own was never told.
 
-    It was removed in the moment of its end (by its user, its time to live, an earlier pass that was cut off).
+    It was removed in the moment of its end (by its user, its time to live, an earlier pass that was cut off). Where its
+    end was not seen at once, it may even have been made anew, and will not be started any more.
     """
     kind, local, finished = group.owner.kind, group.job, copy.condition(names.FINISHED)
     if finished is None or finished.reason not in (names.SUCCEEDED, names.FAILED):
         return False
-    if kind is None or not kind.tells_its_end or local is None or group.connected[cluster].job is not None:
+    if kind is None or not kind.tells_its_end or local is None:
+        return False
+    there = group.connected[cluster].job
+    if there is not None and not (remote_objects.is_ours(there, group.policy.origin) and _is_another(kind, there)):
         return False
     return kind.finished(local) is None
+
+
+def _is_another(kind: JobKind, job: Document) -> bool:
+    """Whether it cannot be the job that ended: it waits to be started. It was read after its copy's end was known."""
+    return kind.finished(job) is None and kind.is_suspended(job) and not kind.is_active(job)
 
 
 def end_of(group: RemoteGroup, copy: Sight, now: datetime) -> Iterator[HubIntent]:

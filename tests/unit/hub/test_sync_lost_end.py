@@ -1,14 +1,16 @@
 """The end of a job that only its Workload's copy can tell of: the job on the worker is gone (spec S3)."""
 
+from datetime import timedelta
+
 import pytest
 
 from hub.engine import sync
-from hub.engine.remote_group import Remote
+from hub.engine.remote_group import DEFERRED_SYNC_SECONDS, Remote
 from hub.local.apiserver.schema import job_status_validation
 from tests.unit.hub.found_intents import ADMITTED, EVICTED, of, one
-from tests.unit.hub.groups import NOW, checked, condition, copy, group, holding, job
+from tests.unit.hub.groups import NOW, ORIGIN, checked, condition, copy, group, holding, job
 from worker_agent.api import names
-from worker_agent.engine.intents import ApplyStatus, PatchObject
+from worker_agent.engine.intents import ApplyStatus, PatchObject, RequeueAfter
 
 ENDS = {names.SUCCEEDED: ["SuccessCriteriaMet", "Complete"], names.FAILED: ["FailureTarget", "Failed"]}
 
@@ -45,6 +47,26 @@ def test_no_job_completes_before_it_started():
     told = one(PatchObject, sync.decide(group(local, {"w1": finished(names.SUCCEEDED)}, local_job=here), NOW))
     assert told.after["status"]["completionTime"] == "2026-01-31T13:00:00Z"
     assert list(job_status_validation.errors(told.after, here)) == []
+
+
+@pytest.mark.parametrize("ahead", [timedelta(0), timedelta(hours=1)], ids=["clocks agree", "the worker's is ahead"])
+def test_a_job_that_was_made_anew_after_its_end_is_not_waited_for(ahead):
+    """It is held there for good: its Workload has ended."""
+    here = job(suspend=False, active=3, ready=3, startTime="2026-01-31T11:00:00Z")
+    end = condition(names.FINISHED, names.SUCCEEDED, at=NOW + ahead, message="told by the copy")
+    there = holding(copy(ADMITTED, end), job(suspend=True, origin=ORIGIN))
+    intents = sync.decide(group(checked("Ready", clusterName="w1"), {"w1": there}, local_job=here), NOW)
+    ended = one(PatchObject, intents).after["status"]["conditions"]
+    assert [each["type"] for each in ended] == ENDS[names.SUCCEEDED]
+    assert one(ApplyStatus, intents).conditions[0].reason == names.SUCCEEDED
+
+
+def test_a_job_that_still_runs_as_far_as_is_known_is_waited_for():
+    here = job(suspend=False, active=3, ready=3, startTime="2026-01-31T11:00:00Z")
+    end = condition(names.FINISHED, names.SUCCEEDED, message="told by the copy")
+    there = holding(copy(ADMITTED, end), job(suspend=False, origin=ORIGIN, active=3))
+    intents = sync.decide(group(checked("Ready", clusterName="w1"), {"w1": there}, local_job=here), NOW)
+    assert intents == [RequeueAfter(DEFERRED_SYNC_SECONDS)]
 
 
 def test_an_end_that_is_told_already_is_not_written_again():
