@@ -27,9 +27,12 @@ from tests.realcluster.clusters import Clusters, Server
 from tests.wiping import Kind
 from worker_agent.api import crds
 from worker_agent.api.document import Document
+from worker_agent.api.resource_type import CUSTOM_RESOURCE_DEFINITIONS
 from worker_agent.kube import kubeconfig, kubernetes_transport
+from worker_agent.kube.client import Client, PatchType
 from worker_agent.kube.clock import SystemClock
 from worker_agent.kube.transport import Transport
+from worker_agent.webhooks import definitions
 
 
 class ApiServer(Protocol):
@@ -55,7 +58,7 @@ async def served(folder: Path) -> AsyncIterator[ApiServer]:
     """An empty server with our definitions and an autoscaler's, for the length of a test."""
     sort = cluster_choice.chosen()
     if sort != cluster_choice.EMBEDDED:
-        async with _pool(sort).taken(1) as (real,):
+        async with _pool(sort).taken(1, converting=True) as (real,):
             yield real
         return
     running = await serve.start(ServerConfig(data_dir=folder, crds=_definitions()))
@@ -67,12 +70,16 @@ async def served(folder: Path) -> AsyncIterator[ApiServer]:
 
 @asynccontextmanager
 async def in_memory(count: int) -> AsyncIterator[list[ApiServer]]:
-    """So many empty servers with our definitions; embedded ones listen on no port and keep nothing."""
+    """So many empty servers with our definitions; embedded ones listen on no port and keep nothing.
+
+    Nobody answers conversions here, and real servers are told so: for their cache of the version before they would
+    ask in vain for each object, at an eighth of their work.
+    """
     sort = cluster_choice.chosen()
     if sort == cluster_choice.EMBEDDED:
         yield [_InMemory(_embedded_server()) for _ in range(count)]
         return
-    async with _pool(sort).taken(count) as real:
+    async with _pool(sort).taken(count, converting=False) as real:
         yield [*real]
 
 
@@ -125,6 +132,14 @@ class _Real:
         """A connection made elsewhere, so that what it writes is wiped too."""
         return wiping.Noting(connection, self._written)
 
+    async def convert(self, *, converting: bool) -> None:
+        """Have definitions with a version before name a webhook for conversions, or none."""
+        client = Client(self._connected(self.server.kubeconfig), SystemClock(), user_agent="user")
+        conversion = crds.CONVERSION if converting else {"strategy": "None", "webhook": None}
+        body = {"spec": {"conversion": conversion}}
+        for name in definitions.NAMES:
+            await client.patch(CUSTOM_RESOURCE_DEFINITIONS, name, "", body, patch_type=PatchType.MERGE)
+
     async def wipe(self) -> None:
         if self._written:
             await wiping.wipe(self._connected(self.server.kubeconfig), self._written, _definitions())
@@ -144,9 +159,11 @@ class _Pool:
     free: list[Server] = field(default_factory=list)
     written: dict[str, set[Kind]] = field(default_factory=dict)
     """By URL, what is to be wiped."""
+    not_converting: set[str] = field(default_factory=set)
+    """URLs."""
 
     @asynccontextmanager
-    async def taken(self, count: int) -> AsyncIterator[list[_Real]]:
+    async def taken(self, count: int, *, converting: bool) -> AsyncIterator[list[_Real]]:
         missing = [self.sort] * (count - len(self.free))
         self.free += await asyncio.to_thread(partial(self.clusters.start, *missing, crds=_definitions()))
         servers = [self.free.pop() for _ in range(count)]
@@ -154,13 +171,16 @@ class _Pool:
             async with AsyncExitStack() as connections:
                 loans = [_Real(one, self.written.setdefault(one.url, set()), connections) for one in servers]
                 await asyncio.gather(*(loan.wipe() for loan in loans))
+                other = [loan for loan in loans if (loan.server.url in self.not_converting) is converting]
+                await asyncio.gather(*(loan.convert(converting=converting) for loan in other))
+                self.not_converting.symmetric_difference_update(loan.server.url for loan in other)
                 yield loans
         finally:
             self.free += reversed(servers)
 
     async def given_away(self) -> Server:
         """One that is not lent again; it ends with the others."""
-        async with self.taken(1) as (loan,):
+        async with self.taken(1, converting=True) as (loan,):
             pass
         self.free.remove(loan.server)
         return loan.server
