@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import copy
 import random
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -146,14 +145,7 @@ class World(Federation):
 
     def _server(self, cluster: str) -> SeenServer:
         template = _template(cluster, self.script.keep)
-        # Stored objects are never changed, so the copies share them; entropy is set anew.
-        shared = {id(template.state.entropy): None, id(template.state.resources): template.state.resources}
-        for collection in template.state.collections.values():
-            shared |= {id(stored): stored for stored in collection.objects.values()}
-        # No history changes a definition, and what is compiled of them is the most of a state.
-        shared |= {id(conversion): conversion for conversion in template.state.conversions.values()}
-        state = copy.deepcopy(template.state, shared)
-        state.entropy = random.Random(f"{cluster} {self.script.seed}").randbytes
+        state = template.state.twin(random.Random(f"{cluster} {self.script.seed}").randbytes)
         server = SeenServer(Core(state, template.schemas, template.authenticator), self.clock)
         server.on_commit = lambda event: self._committed(cluster, event)
         return server

@@ -249,7 +249,8 @@ class JobController:
         """Workloads whose controller has this kind and name, by name. The index does not see what we just created."""
         value = owner_value(namespace, api_version, kind, name)
         found = self._known.documents(WORKLOADS, OWNER_INDEX, value)
-        return tuple(sorted((w for w in found if value in owner_values(w)), key=lambda w: str(w["metadata"]["name"])))
+        owned = [w for w in found if any(owner == value for owner in owner_values(w))]
+        return tuple(sorted(owned, key=lambda w: str(w["metadata"]["name"])))
 
     def _workloads_of(self, owner: Document | None) -> tuple[Document, ...]:
         if owner is None:

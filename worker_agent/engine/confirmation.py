@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from worker_agent.engine import conditions
 from worker_agent.engine.cluster_queue import ClusterQueueRow
-from worker_agent.engine.workload_info import WorkloadRow
+from worker_agent.engine.workload_info import ROW_FIELDS, WorkloadRow
 
 
 def taken_over(row: WorkloadRow, assumed: WorkloadRow, queues: Mapping[str, ClusterQueueRow]) -> bool:
@@ -15,7 +15,7 @@ def taken_over(row: WorkloadRow, assumed: WorkloadRow, queues: Mapping[str, Clus
     queue = queues.get(assumed.reserved_in)
     if queue is None or not assumed.assumed or not _same(row, assumed) or conditions.pods_ready(row.workload):
         return False
-    for name in WorkloadRow.__slots__:
+    for name in ROW_FIELDS:
         setattr(assumed, name, getattr(row, name))
     del queue.reservations[row.key]
     queue.reservations[row.key] = assumed

@@ -83,35 +83,39 @@ class PodSetRow:
         return {name: resources.times(amount, count) for name, amount in self.shape.requests.items()}
 
 
+ROW_FIELDS: Final = (
+    "assumed",
+    "claims_devices",
+    "created",
+    "evicted",
+    "hash",
+    "key",
+    "may_queue",
+    "observed",
+    "order_time",
+    "phase",
+    "placed",
+    "pod_sets",
+    "priority",
+    "problem",
+    "queue",
+    "queued_in",
+    "refusal",
+    "reserved_at",
+    "reserved_in",
+    "scan",
+    "shape_version",
+    "uid",
+    "usage",
+    "workload",
+)
+"""All that a row holds."""
+
+
 class WorkloadRow:
     """One Workload. ``problem`` is set when its templates cannot be read; such a row is never nominated."""
 
-    __slots__ = (
-        "assumed",
-        "claims_devices",
-        "created",
-        "evicted",
-        "hash",
-        "key",
-        "may_queue",
-        "observed",
-        "order_time",
-        "phase",
-        "placed",
-        "pod_sets",
-        "priority",
-        "problem",
-        "queue",
-        "queued_in",
-        "refusal",
-        "reserved_at",
-        "reserved_in",
-        "scan",
-        "shape_version",
-        "uid",
-        "usage",
-        "workload",
-    )
+    __slots__ = ROW_FIELDS
 
     def __init__(self, workload: Workload, policy: Policy) -> None:
         metadata = workload.metadata

@@ -5,7 +5,7 @@ from typing import Final
 
 from worker_agent.kube.distribution import Distribution
 
-SECONDS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+SECONDS: Final[tuple[float, ...]] = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 """Bounds of the times until an answer; those of Kubernetes' own components."""
 NO_ANSWER: Final = "<error>"
 """In place of a status, as client-go says it."""

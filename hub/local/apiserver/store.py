@@ -6,6 +6,7 @@ are left out in lists of built-in kinds; so a read is a splice of bytes and a li
 without decoding the object.
 """
 
+import copy
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from heapq import merge
@@ -109,6 +110,14 @@ class Collection:
         """Watches may start at this revision or later."""
         self._window = window
 
+    def twin(self) -> "Collection":
+        """One that goes on from here by itself."""
+        twin = Collection(self.oldest, self._window)
+        twin.objects = self.objects.copy()
+        twin.log = list(self.log)
+        twin.dropped = self.dropped
+        return twin
+
     def append(self, event: Event) -> None:
         self.log.append(event)
         if len(self.log) > 2 * self._window:
@@ -192,6 +201,19 @@ class State:
         self.hooks: Any = None
         """The parsed webhook configurations (``webhook_rules.HookTable``), set by ``core.new_state``."""
         self._unread: list[Event] = []
+
+    def twin(self, entropy: Callable[[int], bytes]) -> "State":
+        """Of a server that goes on from here by itself. Objects are shared, since they never change, and definitions
+        with what is compiled of them: neither of the two may get another definition."""
+        twin = State(entropy, self.version, self.window)
+        twin.resources = self.resources
+        twin.conversions = dict(self.conversions)
+        twin.collections = {store: collection.twin() for store, collection in self.collections.items()}
+        twin.owners = dict(self.owners)
+        twin.dependents = {uid: set(members) for uid, members in self.dependents.items()}
+        twin.aggregation, twin.hooks = copy.deepcopy((self.aggregation, self.hooks))
+        twin._unread = list(self._unread)
+        return twin
 
     def collection(self, store: str) -> Collection:
         found = self.collections.get(store)
