@@ -10,6 +10,7 @@ from hub.cli import manager_client, output, worker_contexts
 from hub.cli.explain_commands import Worker, asker_of
 from hub.cli.output import Format
 from hub.cli.run_command import Config, Context, Kubeconfig
+from worker_agent.cli.counting import counted
 from worker_agent.cli.program_options import FeatureGates
 
 if TYPE_CHECKING:
@@ -136,16 +137,12 @@ def _folded(cluster: str, unread: "list[Result]") -> Row:
         f"the server's words on the first: {first.problem.removeprefix('not looked at: ')}",
         f"remedy: {first.remedy}",
     ]
-    return [cluster, _counted(len(unread), "check"), first.severity.value, first.about], texts
+    return [cluster, counted(len(unread), "check"), first.severity.value, first.about], texts
 
 
 def _summary(results: "list[Result]") -> str:
-    clusters = _counted(len({result.cluster for result in results}), "cluster")
+    clusters = counted(len({result.cluster for result in results}), "cluster")
     wrong = sum(each.severity.value != "note" for result in results for each in result.findings)
     unmade = sum(not result.made for result in results)
-    words = f"{_counted(wrong, 'problem')} found on {clusters}" if wrong else f"nothing is wrong on {clusters}"
-    return words + (f", but {_counted(unmade, 'check')} could not be made" if unmade else "")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    words = f"{counted(wrong, 'problem')} found on {clusters}" if wrong else f"nothing is wrong on {clusters}"
+    return words + (f", but {counted(unmade, 'check')} could not be made" if unmade else "")

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from worker_agent.api import timestamps
-from worker_agent.cli.story_text import MODES, Words, counted
+from worker_agent.cli.counting import counted
+from worker_agent.cli.story_text import MODES, Words
 from worker_agent.engine import story_checks
 from worker_agent.engine.story_explanation import Explanation, FlavorOutlook
 

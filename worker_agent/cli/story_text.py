@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from worker_agent.cli.counting import counted
 from worker_agent.engine.story import CycleTale, HeadTale, PodSetTale, Tried
 from worker_agent.engine.story_script import Event
 from worker_agent.engine.story_shortage import Holder, Shortage
@@ -28,11 +29,6 @@ _WAITS: Final = {
 }
 _ABOUT_QUOTA: Final = "insufficient "
 """How the engine's messages about an amount begin; the others are about nodes, taints and the like."""
-
-
-def counted(number: int, noun: str) -> str:
-    """``1 pod``, ``2 pods``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 @dataclass(frozen=True, slots=True)
