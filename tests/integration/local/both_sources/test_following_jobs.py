@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+import time
+from collections import Counter
 
 import pytest
 
@@ -64,6 +66,17 @@ def submitted(federation: Federation, name: str, worker: str) -> None:
     assert fedhub(federation, "cluster", "uncordon", other).returncode == 0
 
 
+def until_pods_wrote(federation: Federation, name: str, lines: int) -> None:
+    """Waits until each of the two pods has ``lines`` in its log: a simulated one writes one a second."""
+    deadline = time.monotonic() + 120
+    while True:
+        told = fedhub(federation, "logs", f"job/{name}", "-n", "training", "--all-pods")
+        by_pod = Counter(line.split(" ")[0] for line in told.stdout.splitlines())
+        if len(by_pod) == 2 and min(by_pod.values()) >= lines:
+            return
+        assert time.monotonic() < deadline, (by_pod, told.stderr)
+
+
 @pytest.mark.parametrize("worker", ["berlin", "tokyo"])
 def test_job_is_followed_to_its_worker(federation, worker):
     name = f"train-{worker}"
@@ -74,6 +87,8 @@ def test_job_is_followed_to_its_worker(federation, worker):
     told = fedhub(federation, "events", *job, "-o", "json").stdout
     clusters = {event["metadata"]["annotations"]["fedhub.dev/cluster"] for event in json.loads(told)["items"]}
     assert clusters == {"", worker}  # the manager has no name
+    if cluster_choice.chosen() == cluster_choice.EMBEDDED:
+        until_pods_wrote(federation, name, lines=4)
     logs = fedhub(federation, "logs", *job, "--all-pods", "--tail", "3")
     if cluster_choice.chosen() == cluster_choice.EMBEDDED:
         assert logs.stdout.count(f"[pod/{name}-") == 6
