@@ -13,13 +13,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from xml.etree import ElementTree
 
 from hub.local.real import binaries, seed
-from tests import cluster_choice
+from tests import cluster_choice, run_report
 from tests.realcluster import measured, rights_log, shares
 from tests.realcluster.rights_log import Asked
 from tests.realcluster.shares import Share
+from tests.run_report import FAILED, FLAKY, PASSED, SKIPPED
 from worker_agent.api import crds
 
 ROOT = Path(__file__).parents[2]
@@ -33,8 +33,6 @@ And one core for each, where there are more programs than cores: a tenth of thei
 AT_A_TIME = 3 * (os.cpu_count() or 1)
 MOST_REPEATED = 10
 """Where more fail, they do so for a reason, and a repetition only takes time."""
-
-PASSED, SKIPPED, FAILED, FLAKY = "passed", "skipped", "failed", "flaky"
 
 
 @dataclass(slots=True)
@@ -110,11 +108,11 @@ class SuiteRuns:
         if seeded and not share.apart:
             setting[seed.VARIABLE] = str(seeded.result())
         run = partial(self._pytest, share, setting)
-        outcomes = run([f"tests/{file}" for file in share.files], folder / "first.xml")
+        outcomes = run([f"tests/{file}" for file in share.files], folder / "first.json")
         failed = [name for outcome in outcomes.values() for name in outcome.having(FAILED)]
         if not failed or len(failed) > MOST_REPEATED or any(outcome.broken for outcome in outcomes.values()):
             return outcomes
-        for suite, again in run(failed, folder / "again.xml").items():
+        for suite, again in run(failed, folder / "again.json").items():
             for name in again.having(PASSED):
                 outcomes[suite].tests[name] = FLAKY
         return outcomes
@@ -124,14 +122,19 @@ class SuiteRuns:
     ) -> dict[str, Outcome]:
         command = [sys.executable, "-m", "pytest", *what]
         command += [] if share.apart else ["--cluster", share.sort, "--on-every-cluster"]
-        command += ["-o", f"timeout={PATIENCE}", f"--junitxml={report}", "-o", "junit_family=xunit1"]
+        command += ["-o", f"timeout={PATIENCE}", "-p", run_report.__name__]
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-        done = measured.run(command, ROOT, {**setting, **inherited})
+        done = measured.run(command, ROOT, {**setting, **inherited, run_report.VARIABLE: str(report)})
         self._spent[share.sort] += round(done.cpu_seconds * 1000)
-        broken = done.code not in (0, 1) or not report.exists()
+        found = run_report.read(report)
+        broken = done.code not in (0, 1) or not found.complete
         outcomes = {suite: Outcome(output=done.output if done.code else "", broken=broken) for suite in share.suites}
-        if not broken:
-            _read(report, outcomes)
+        for name, case in found.tests.items():
+            file = name.partition("::")[0].removeprefix("tests/")
+            suite = next((suite for suite in outcomes if shares.is_of(file, suite)), None)
+            if suite is not None:
+                outcomes[suite].seconds += case.seconds
+                outcomes[suite].tests[name] = case.became
         return outcomes
 
 
@@ -153,21 +156,3 @@ def _seed(sort: str, folder: Path) -> Path:
     programs = binaries.in_folder(cluster_choice.built(sort))
     asyncio.run(seed.make(folder, programs, list(crds.documents())))
     return folder
-
-
-def _read(report: Path, outcomes: Mapping[str, Outcome]) -> None:
-    """A test may be told of twice, when its teardown fails after it passed: the worse counts."""
-    for case in ElementTree.parse(report).getroot().iter("testcase"):
-        file = case.get("file", "")
-        suite = next((suite for suite in outcomes if shares.is_of(file.removeprefix("tests/"), suite)), None)
-        if suite is None:
-            continue
-        outcome = outcomes[suite]
-        name = f"{file}::{case.get('name')}"
-        outcome.seconds += float(case.get("time", 0))
-        if case.find("failure") is not None or case.find("error") is not None:
-            outcome.tests[name] = FAILED
-        elif case.find("skipped") is not None:
-            outcome.tests.setdefault(name, SKIPPED)
-        else:
-            outcome.tests.setdefault(name, PASSED)

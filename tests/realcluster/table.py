@@ -3,6 +3,7 @@
 Below it stand the tests that failed and passed when they were repeated, once.
 """
 
+from tests import repetition
 from tests.cluster_choice import SORTS
 from tests.realcluster.suite_runs import FLAKY, Outcome
 
@@ -49,17 +50,5 @@ def lines() -> list[str]:
         rows.append(["CPU seconds", *(f"{_spent[sort]:.0f}" if sort in _spent else "-" for sort in SORTS)])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     shown = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return [*_flaky_lines(), "", *shown, "", EMBEDDED_ALONE]
-
-
-def _flaky_lines() -> list[str]:
-    """Before the table, so that it is what a reader sees last."""
-    if not _flaky:
-        return []
-    found = ["", *(line for output in _output for line in output.splitlines())]
-    return [
-        *found,
-        "",
-        "FLAKY, failed once and passed when repeated once:",
-        *(f"  {one}: {two}" for one, two in _flaky),
-    ]
+    told = repetition.flaky_lines(_output, [f"{sort}: {test}" for sort, test in _flaky])
+    return [*told, "", *shown, "", EMBEDDED_ALONE]

@@ -1,38 +1,37 @@
 """What the table says of the suites that ran, and of tests that passed only when repeated."""
 
+import json
 import sys
+from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 
+from tests import run_report
 from tests.realcluster import measured, suite_runs, table
 from tests.realcluster.measured import Ended
-from tests.realcluster.suite_runs import FAILED, FLAKY, PASSED, SKIPPED, Outcome, SuiteRuns
+from tests.realcluster.suite_runs import Outcome, SuiteRuns
+from tests.run_report import FAILED, FLAKY, PASSED, SKIPPED, Case, RunReport
 
 SUITE = "integration/kueue"
 FILE = f"tests/{SUITE}/test_a.py"
 
 
 def reported(*cases):
-    """What pytest writes: name and child element of each test."""
-    rows = "".join(
-        f'<testcase file="{FILE}" name="{name}" time="1.5">{f"<{child}/>" if child else ""}</testcase>'
-        for name, child in cases
-    )
-    return f"<testsuites><testsuite>{rows}</testsuite></testsuites>"
+    """What the run of pytest reports: name of each test and what became of it."""
+    return RunReport({f"{FILE}::{name}": Case(became, seconds=1.5) for name, became in cases})
 
 
 @pytest.fixture
 def pytests(monkeypatch):
-    """Stands in for pytest: writes the reports given, one a run, and notes what each was to run."""
+    """Stands in for pytest: gives the reports, one a run, and notes what each was to run."""
     reports, asked = [], []
 
-    def run(command, *_):
+    def run(command, folder, environment):
         asked.append([part for part in command if part.startswith("tests/")])
-        text = reports.pop(0)
-        path = next(part for part in command if part.startswith("--junitxml=")).partition("=")[2]
-        with open(path, "w") as file:
-            file.write(text)
-        return Ended(int("failure" in text or "error" in text), "printed", 2.5)
+        found = reports.pop(0)
+        Path(environment[run_report.VARIABLE]).write_text(json.dumps(asdict(found)))
+        return Ended(int(bool(found.having(FAILED))), "printed", 2.5)
 
     monkeypatch.setattr(suite_runs.measured, "run", run)
     return reports, asked
@@ -48,7 +47,7 @@ def outcome(folder):
 
 def test_a_green_suite_is_not_repeated(pytests, tmp_path):
     reports, asked = pytests
-    reports.append(reported(("one", ""), ("two", "skipped")))
+    reports.append(reported(("one", PASSED), ("two", SKIPPED)))
     found = outcome(tmp_path)
     assert found.tests == {f"{FILE}::one": PASSED, f"{FILE}::two": SKIPPED}
     assert (found.ok, found.cell(), len(asked)) == (True, "1 passed, 1 skipped in 3 s", 1)
@@ -56,7 +55,7 @@ def test_a_green_suite_is_not_repeated(pytests, tmp_path):
 
 def test_what_passes_when_repeated_is_flaky_and_told(pytests, tmp_path):
     reports, asked = pytests
-    reports += [reported(("one", ""), ("two", "failure")), reported(("two", ""))]
+    reports += [reported(("one", PASSED), ("two", FAILED)), reported(("two", PASSED))]
     found = outcome(tmp_path)
     assert asked[1] == [f"{FILE}::two"]
     assert found.having(FLAKY) == [f"{FILE}::two"]
@@ -65,22 +64,30 @@ def test_what_passes_when_repeated_is_flaky_and_told(pytests, tmp_path):
 
 def test_what_fails_twice_has_failed(pytests, tmp_path):
     reports, asked = pytests
-    reports += [reported(("one", "error")), reported(("one", "failure"))]
+    reports += [reported(("one", FAILED)), reported(("one", FAILED))]
     found = outcome(tmp_path)
     assert (found.ok, found.having(FAILED), len(asked)) == (False, [f"{FILE}::one"], 2)
 
 
 def test_many_failures_have_a_reason_and_are_not_repeated(pytests, tmp_path):
     reports, asked = pytests
-    reports.append(reported(*[(f"t{number}", "failure") for number in range(suite_runs.MOST_REPEATED + 1)]))
+    reports.append(reported(*[(f"t{number}", FAILED) for number in range(suite_runs.MOST_REPEATED + 1)]))
     assert not outcome(tmp_path).ok
     assert len(asked) == 1
 
 
-def test_a_teardown_that_fails_counts_against_a_test_that_passed(pytests, tmp_path):
-    reports, _ = pytests
-    reports += [reported(("one", ""), ("one", "error"))] * 2
-    assert outcome(tmp_path).having(FAILED) == [f"{FILE}::one"]
+def test_a_test_of_a_class_is_repeated_by_its_whole_name(pytests, tmp_path):
+    reports, asked = pytests
+    reports += [reported(("TestHolds::one", FAILED)), reported(("TestHolds::one", PASSED))]
+    assert (outcome(tmp_path).ok, asked[1]) == (True, [f"{FILE}::TestHolds::one"])
+
+
+def test_a_run_that_was_cut_short_is_not_repeated(pytests, tmp_path):
+    reports, asked = pytests
+    reports.append(reported(("one", FAILED)))
+    reports[0].complete = False
+    found = outcome(tmp_path)
+    assert (found.ok, found.cell(), len(asked)) == (False, "did not run", 1)
 
 
 def test_no_test_at_all_is_no_success():
@@ -89,7 +96,7 @@ def test_no_test_at_all_is_no_success():
 
 def test_runs_tell_their_cpu_seconds_with_repetitions(pytests, tmp_path):
     reports, _ = pytests
-    reports += [reported(("one", "failure")), reported(("one", ""))]
+    reports += [reported(("one", FAILED)), reported(("one", PASSED))]
     runs = SuiteRuns({"embedded": [SUITE]}, tmp_path)
     runs.outcome(SUITE, "embedded")
     runs.close()
