@@ -342,8 +342,9 @@ class Agent:
         timeout = self.configuration.settings.controller.cache_sync_timeout
         seconds = timeout / 1e9 if timeout else DEFAULT_SYNC_SECONDS
         await intake.synced(self._informers.values(), seconds)
-        served = [source for source in self._devices if await kinds_served.is_served_now(self.client, source.resource)]
-        await intake.synced(served, seconds)
+        # What is installed meanwhile is followed as soon as it is found, as it is at any later time.
+        looks = [(source, await kinds_served.look(self.client, source.resource, seconds)) for source in self._devices]
+        await intake.synced([source for source, served in looks if served], seconds)
 
     async def _in_service_without_caches(self) -> None:
         """Count as ready before the caches are in where that takes long: they may be waiting for ourselves.

@@ -13,7 +13,6 @@ from worker_agent.controllers.provisioning_controller import ProvisioningControl
 from worker_agent.engine.provisioning.view import ProvisioningRules
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
-from worker_agent.kube.errors import ApiError
 from worker_agent.kube.informer import Informer, Keep, document
 
 READ_AS_DOCUMENTS = (PROVISIONING_REQUESTS, POD_TEMPLATES)
@@ -45,12 +44,9 @@ def work(
 
 
 async def _until_served(client: Client, checks: ProvisioningChecks, clock: Clock) -> None:
-    try:
-        served = await kinds_served.is_served(client, PROVISIONING_REQUESTS)
-    except (ConnectionError, OSError, ApiError):
-        pass  # Not known yet: nothing is said of the checks until it is.
-    else:
-        if served:
-            return
+    served = await kinds_served.look(client, PROVISIONING_REQUESTS)
+    if served:
+        return
+    if served is not None:  # Nothing is said of the checks until it is known.
         checks.tell_served(False)
     await kinds_served.until_served(client, PROVISIONING_REQUESTS, clock)
