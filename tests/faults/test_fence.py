@@ -1,6 +1,7 @@
 """The fence in a whole federation on virtual time: who may run a job while a worker is out of contact."""
 
 import asyncio
+import itertools
 from datetime import timedelta
 
 import pytest
@@ -13,12 +14,14 @@ from tests.faults.world import World
 from worker_agent.api import names
 from worker_agent.api.document import get as value_at
 from worker_agent.api.meta import Key
-from worker_agent.api.resource_type import JOBS, MULTIKUEUE_CLUSTERS, WORKLOADS
+from worker_agent.api.resource_type import CLUSTER_QUEUES, JOBS, MULTIKUEUE_CLUSTERS, WORKLOADS
+from worker_agent.controllers.fence import Fence
 from worker_agent.engine import fencing
 from worker_agent.kube.client import PatchType
 
 LOST = timedelta(seconds=60)
 ORIGIN = {names.MULTIKUEUE_ORIGIN_LABEL: "multikueue"}
+STOPPED, GOING = ({"spec": {"stopPolicy": policy}} for policy in ("Hold", "None"))
 ALL_AT_ONCE = "kueue.x-k8s.io/multikueue-dispatcher-all-at-once"
 
 
@@ -146,11 +149,12 @@ def test_only_what_the_last_leader_sent_is_started():
     federation(story, keep=True)
 
 
-async def _send(world, worker, name, term):
+async def _send(world, worker, name, term, **also):
     """Copy and job arrive at the worker as a leader in this term sends them."""
     job = submitted(name, cpu=1, seconds=900.0, priority=0)
     del job["spec"]["managedBy"]
-    annotations = {names.DISPATCH_TERM_ANNOTATION: term, names.PREBUILT_WORKLOAD: name}
+    stamped = {names.DISPATCH_TERM_ANNOTATION: term, **also}
+    annotations = {**stamped, names.PREBUILT_WORKLOAD: name}
     job["metadata"] |= {"annotations": annotations, "labels": {"kueue.x-k8s.io/queue-name": "lq", **ORIGIN}}
     await world.clients[worker].create(JOBS, job, NAMESPACE)
     template = world.stored(worker, "jobs", Key(NAMESPACE, name))["spec"]["template"]
@@ -159,7 +163,7 @@ async def _send(world, worker, name, term):
     copy = {
         "apiVersion": WORKLOADS.api_version,
         "kind": WORKLOADS.kind,
-        "metadata": {"name": name, "labels": ORIGIN, "annotations": {names.DISPATCH_TERM_ANNOTATION: term}},
+        "metadata": {"name": name, "labels": ORIGIN, "annotations": stamped},
         "spec": {"queueName": "lq", "podSets": [pod_set]},
     }
     await world.clients[worker].create(WORKLOADS, copy, NAMESPACE)
@@ -237,3 +241,57 @@ def test_a_workload_that_its_user_deletes_is_made_anew_once_its_job_has_stopped_
         assert len(places(world)) == 1
 
     federation(story, keep=True)
+
+
+def lease_reads(monkeypatch):
+    """The instants of the agents' reads of the hub's lease from now on."""
+    found, get = [], Fence._get
+
+    async def seen(self, origin):
+        found.append(self._clock.monotonic())
+        return await get(self, origin)
+
+    monkeypatch.setattr(Fence, "_get", seen)
+    return found
+
+
+def test_the_lease_is_read_once_for_a_start_and_then_once_a_poll(monkeypatch):
+    async def story(world):
+        reads = lease_reads(monkeypatch)
+        await world.clients[MANAGER].create(JOBS, submitted("train", cpu=1, seconds=900.0, priority=0), NAMESPACE)
+        await asyncio.sleep(1)
+        assert len(places(world)) == len(reads) == 1
+        await asyncio.sleep(60)
+        gaps = [later - earlier for earlier, later in itertools.pairwise(reads)]
+        assert len(gaps) >= 10
+        assert max(gaps) <= fencing.DEFAULT_POLL_SECONDS
+
+    federation(story, keep=False)
+
+
+def test_the_lease_is_not_read_for_a_job_that_is_not_admitted(monkeypatch):
+    async def story(world):
+        reads = lease_reads(monkeypatch)
+        await world.kill("hub")
+        await world.clients["w1"].patch(CLUSTER_QUEUES, "cq", "", STOPPED, patch_type=PatchType.MERGE)
+        await _send(world, "w1", "late", "1")
+        await asyncio.sleep(5)
+        assert reads == []
+        await world.clients["w1"].patch(CLUSTER_QUEUES, "cq", "", GOING, patch_type=PatchType.MERGE)
+        await asyncio.sleep(5)
+        assert (places(world, "late"), len(reads)) == (["w1"], 1)
+
+    federation(story, keep=True)
+
+
+def test_a_lease_is_as_old_as_a_watch_knows_it_to_be_however_long_nobody_has_read_it():
+    async def story(world):
+        await world.kill("hub")
+        await asyncio.sleep(60)
+        await _send(world, "w1", "late", "1", **{names.ON_CONTACT_LOST_ANNOTATION: names.STOP_ON_CONTACT_LOST})
+        await asyncio.sleep(10)
+        assert places(world, "late") == []
+        copy = world.stored("w1", "workloads", Key(NAMESPACE, "late"))
+        assert copy["spec"]["active"] is False
+
+    federation(story, keep=False)

@@ -15,7 +15,7 @@ from worker_agent.api.workload import Workload
 from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.known_objects import KnownObjects
 from worker_agent.engine import fencing
-from worker_agent.engine.fencing import HubLease
+from worker_agent.engine.fencing import HubLease, Reading
 from worker_agent.kube.client import Client, PatchType
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.errors import ApiError, NotFound
@@ -44,8 +44,9 @@ def stopped_by_origin(workload: Workload) -> Iterable[str]:
 class Fence:
     """``refusal(job)`` is asked before a job is started; ``run`` stops work whose hub is lost.
 
-    Renewals count only as read by ``GET``: what a watch shows may be as old as the watch is slow. Between two reads
-    nothing is asked of the server unless there is something that may have to be stopped.
+    Renewals count only as read by ``GET``: what a watch shows may be as old as the watch is slow, so that it can make a
+    lease older but never younger. Nothing is asked of the server unless something is to be started or may have to be
+    stopped, and what is read for the one serves the other.
     """
 
     def __init__(self, client: Client, known: KnownObjects, namespace: str, applier: Applier, clock: Clock) -> None:
@@ -54,7 +55,11 @@ class Fence:
         self._namespace = namespace
         self._applier = applier
         self._clock = clock
-        self._read: dict[str, HubLease | None] = {}
+        self._read: dict[str, Reading] = {}
+        self._shown: dict[str, HubLease] = {}
+        """By origin, as the watch shows it: no renewal is younger than the moment at which it was seen there."""
+        self._watched_since: dict[str, float] = {}
+        """The hubs of which something may have to be stopped."""
         self._reads_begun: dict[str, int] = {}
         self._answered: dict[str, int] = {}
         self._turns: dict[str, asyncio.Lock] = {}
@@ -77,7 +82,7 @@ class Fence:
 
         Raises ApiError and ConnectionError.
         """
-        if not fencing.term_of(job) or not fencing.origin_of(job):
+        if not fencing.is_fenced(job):
             return ""
         lease = await self.read(fencing.origin_of(job))
         return fencing.why_not_start(job, lease, self._clock.monotonic())
@@ -90,7 +95,7 @@ class Fence:
                 number = self._reads_begun[origin] = self._reads_begun.get(origin, 0) + 1
                 self._read[origin] = await self._get(origin)
                 self._answered[origin] = number
-            return self._read[origin]
+            return self._read[origin].lease
 
     async def run(self) -> None:
         """Follow the hubs' leases, confirm their terms, and stop what must not run on; until cancelled."""
@@ -112,7 +117,9 @@ class Fence:
         try:
             for lease in list(self.leases.values()):
                 await self._confirm(lease)
-            for origin in {fencing.origin_of(copy) for copy in self._watched()}:
+            now, watched = self._clock.monotonic(), {fencing.origin_of(copy) for copy in self._watched()}
+            self._watched_since = {origin: self._watched_since.get(origin, now) for origin in watched}
+            for origin in watched:
                 pauses.append(await self._enforce(origin))
         except (ApiError, ConnectionError) as error:
             log.warning("hub leases: %s", error)
@@ -135,6 +142,10 @@ class Fence:
         log.info("hub %s leads here in term %d", lease.origin, lease.term)
 
     async def _enforce(self, origin: str) -> float:
+        """Stop what is due; returns the seconds until the next look."""
+        left = self._read_by(origin) - self._clock.monotonic()
+        if left > 0:
+            return left
         lease = await self.read(origin)
         if lease is None:
             return fencing.DEFAULT_POLL_SECONDS
@@ -142,17 +153,24 @@ class Fence:
         for stop in fencing.stops(self._watched(origin), {origin: lease}, instant):
             log.warning("workload %s: stopped, its hub is out of contact", stop.key)
             await self._applier.apply([stop])
-        left = lease.seen_at + lease.duration - instant
-        return max(SHORTEST_POLL_SECONDS, min(lease.poll, left) if left > 0 else lease.poll)
+        if lease.lapsed(instant):
+            return lease.poll
+        return max(SHORTEST_POLL_SECONDS, self._read_by(origin) - instant)
 
-    async def _get(self, origin: str) -> HubLease | None:
+    def _read_by(self, origin: str) -> float:
+        since = self._watched_since.get(origin, self._clock.monotonic())
+        return fencing.read_by(since, self._read.get(origin), self._shown.get(origin))
+
+    async def _get(self, origin: str) -> Reading:
         # It counts from before it was asked for: the renewal may have been there all that time.
         asked_at = self._clock.monotonic()
         try:
             raw = await self._client.get(LEASES, fencing.lease_name(origin), self._namespace)
         except NotFound:
-            return None
-        return fencing.read(msgspec.json.decode(raw), asked_at).after(self._read.get(origin))
+            return Reading(asked_at, None)
+        last = self._read.get(origin)
+        found = fencing.read(msgspec.json.decode(raw), asked_at).after(last.lease if last is not None else None)
+        return Reading(asked_at, found.after(self._shown.get(origin)))
 
     def _watched(self, origin: str = "") -> list[Document]:
         """Copies that may have to be stopped, of one hub or of all."""
@@ -168,13 +186,14 @@ class Fence:
         if event.new is None:
             return
         lease = fencing.read(event.new, self._clock.monotonic())
+        self._shown[lease.origin] = lease.after(self._shown.get(lease.origin))
         if lease.acknowledged != lease.term:
             self._wake.set()
 
     def _workload_changed(self, event: Event[Workload]) -> None:
-        if event.new is not None and event.old is None and any(stopped_by_origin(event.new)):
+        before, now = (each is not None and each.is_true(names.QUOTA_RESERVED) for each in (event.old, event.new))
+        if event.new is None or before or not now:
+            return
+        for origin in stopped_by_origin(event.new):
+            self._watched_since.setdefault(origin, self._clock.monotonic())
             self._wake.set()
-        elif event.new is not None and event.old is not None:
-            reserved = [each.is_true(names.QUOTA_RESERVED) for each in (event.old, event.new)]
-            if reserved == [False, True] and any(stopped_by_origin(event.new)):
-                self._wake.set()

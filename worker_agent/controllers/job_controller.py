@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from worker_agent import log_context
-from worker_agent.api import companions, frameworks, need, timestamps
+from worker_agent.api import companions, frameworks, names, need, timestamps
 from worker_agent.api.companions import Companion
 from worker_agent.api.document import Document
 from worker_agent.api.job_kind import JobKind, prebuilt_name
@@ -33,7 +33,7 @@ from worker_agent.controllers.ancestors import Ancestors, owner_value
 from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.fence import Fence
 from worker_agent.controllers.known_objects import KnownObjects
-from worker_agent.engine import fencing, job_ancestors, job_first_wait, job_lifecycle
+from worker_agent.engine import fencing, job_ancestors, job_first_wait, job_lifecycle, workload_status
 from worker_agent.engine.intents import CreateObject, Intent
 from worker_agent.engine.job_ancestors import NO_ANCESTOR, Lookup
 from worker_agent.engine.job_first_wait import ReadyKeptBack
@@ -183,7 +183,8 @@ class JobController:
         if job is not None and not self.accepts(job):
             return None
         lookup = None if job is None or self.kind.top_level else await self._world.ancestors.of(job)
-        refusal = await self._world.fence.refusal(job) if job is not None and self.kind.is_suspended(job) else ""
+        may_start = job is not None and self.kind.is_suspended(job) and fencing.is_fenced(job) and self._admitted(job)
+        refusal = await self._world.fence.refusal(job) if job is not None and may_start else ""
         if refusal:
             log.warning("%s %s is not started: %s", self.kind.resource.kind, key, refusal)
         view = replace(self._view(key, lookup), not_to_start=refusal, ready_since=self._ready.get(key))
@@ -194,6 +195,14 @@ class JobController:
         after = await self._applier.apply(intents)
         self._tell_of_created(job, intents)
         return after
+
+    def _admitted(self, job: Document) -> bool:
+        """Whether a Workload that may be the job's is admitted: nothing else is started, and need be asked about."""
+        resource, key = self.kind.resource, _key(job)
+        owned = self._workloads(key.namespace, resource.api_version, resource.kind, key.name)
+        prebuilt = self._prebuilt_workload(job, key.namespace)
+        found = owned if prebuilt is None else (*owned, prebuilt)
+        return any(workload_status.is_true(workload, names.ADMITTED) for workload in found)
 
     def _note_ready(self, view: JobView, intents: Sequence[Intent], now: datetime) -> None:
         """What is told later than it comes true is dated by this."""

@@ -39,13 +39,38 @@ class HubLease:
 
     def lapsed(self, instant: float) -> bool:
         """Whether the hub must be taken for out of contact at ``instant`` (monotonic seconds)."""
-        return instant - self.seen_at >= self.duration
+        return instant >= self.lapses_at
+
+    @property
+    def lapses_at(self) -> float:
+        return self.seen_at + self.duration
 
     def after(self, earlier: "HubLease | None") -> Self:
         """This reading, counted from the earlier one where it shows no renewal since."""
         if earlier is not None and earlier.record == self.record:
-            return replace(self, seen_at=earlier.seen_at)
+            return replace(self, seen_at=min(self.seen_at, earlier.seen_at))
         return self
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read of a hub's lease last, by a request sent at ``asked_at``; ``lease`` is None where there is none."""
+
+    asked_at: float
+    lease: HubLease | None
+
+
+def read_by(since: float, last: Reading | None, shown: HubLease | None) -> float:
+    """The instant by which a hub's lease has to be read, where there is something to stop ``since`` then.
+
+    That is within one poll, and when the lease may lapse. A reading counts whatever it was made for. Before the first
+    one it must be known that the hub was in contact, by the lease that a watch has ``shown``.
+    """
+    if last is None or last.asked_at < since:
+        return min(since + shown.poll, shown.lapses_at) if shown is not None else since
+    if last.lease is None:
+        return last.asked_at + DEFAULT_POLL_SECONDS
+    return min(last.asked_at + last.lease.poll, last.lease.lapses_at)
 
 
 def lease_name(origin: str) -> str:
@@ -81,6 +106,11 @@ def origin_of(document: Document) -> str:
     return str(value_at(document, "metadata.labels", {}).get(names.MULTIKUEUE_ORIGIN_LABEL, ""))
 
 
+def is_fenced(document: Document) -> bool:
+    """Whether a hub sent it that goes by a lease; Kueue's own manager does not."""
+    return bool(term_of(document) and origin_of(document))
+
+
 def stops_when_lost(document: Document) -> bool:
     annotations = value_at(document, "metadata.annotations", {})
     return bool(annotations.get(names.ON_CONTACT_LOST_ANNOTATION) == names.STOP_ON_CONTACT_LOST)
@@ -90,7 +120,7 @@ def why_not_start(job: Document, lease: HubLease | None, instant: float) -> str:
     """Why a job may not be started now; empty when it may. ``lease`` is that of the hub the job came from, read after
     the job was."""
     term = term_of(job)
-    if not term or not origin_of(job):
+    if not is_fenced(job):
         return ""
     if lease is None:
         return f"the hub that sent it (term {term}) holds no lease in this cluster"

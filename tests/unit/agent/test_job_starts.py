@@ -10,6 +10,9 @@ from worker_agent.api import names
 from worker_agent.api.document import put
 from worker_agent.app import job_starts
 from worker_agent.controllers.fence import Fence
+from worker_agent.engine.fencing import HubLease, Reading
+
+LEASE = HubLease("hub", 1, duration=40.0, seen_at=0.0)
 
 
 class Known:
@@ -49,7 +52,7 @@ async def test_a_read_of_the_lease_that_was_given_up_serves_nobody(monkeypatch):
             under_way.set()
             await asyncio.Event().wait()
         answers.append("lease")
-        return "lease"
+        return Reading(0.0, LEASE)
 
     monkeypatch.setattr(fence, "_get", get)
     first = asyncio.create_task(fence.read("hub"))
@@ -59,5 +62,5 @@ async def test_a_read_of_the_lease_that_was_given_up_serves_nobody(monkeypatch):
     first.cancel()
     with pytest.raises(asyncio.CancelledError):
         await first
-    assert await second == "lease"
+    assert await second == LEASE
     assert answers == ["never", "lease"]

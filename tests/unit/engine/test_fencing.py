@@ -4,7 +4,7 @@ import pytest
 
 from worker_agent.api import names
 from worker_agent.engine import fencing
-from worker_agent.engine.fencing import HubLease
+from worker_agent.engine.fencing import HubLease, Reading
 
 
 def lease(term=5, *, seen_at=100.0, renewed="r1"):
@@ -85,3 +85,41 @@ def test_every_origin_has_a_lease_of_its_own():
     found = {fencing.lease_name(origin) for origin in ("team-a", "Team-A", "team_a", "team.a")}
     assert len(found) == 4
     assert all(name == name.lower() and "_" not in name for name in found)
+
+
+def test_a_renewal_counts_from_the_first_moment_at_which_it_was_seen():
+    assert lease(seen_at=130).after(lease(seen_at=110)).seen_at == 110
+    assert lease(seen_at=110).after(lease(seen_at=130)).seen_at == 110
+    assert lease(seen_at=130, renewed="r2").after(lease(seen_at=110)).seen_at == 130
+
+
+SINCE = 200.0
+
+
+@pytest.mark.parametrize(
+    ("last", "shown", "due"),
+    [
+        (None, None, SINCE),
+        (None, lease(seen_at=199), SINCE + fencing.DEFAULT_POLL_SECONDS),
+        (None, lease(seen_at=162), 202),
+        (None, lease(seen_at=100), 140),
+        (Reading(190, lease(seen_at=190)), lease(seen_at=199, renewed="r2"), SINCE + fencing.DEFAULT_POLL_SECONDS),
+        (Reading(203, lease(seen_at=199)), lease(seen_at=199), 203 + fencing.DEFAULT_POLL_SECONDS),
+        (Reading(203, lease(seen_at=164)), lease(seen_at=202, renewed="r2"), 204),
+        (Reading(203, lease(seen_at=160)), lease(seen_at=160), 200),
+        (Reading(203, None), lease(seen_at=199), 203 + fencing.DEFAULT_POLL_SECONDS),
+    ],
+    ids=[
+        "nothing is known of the hub",
+        "it was in contact: within one poll",
+        "it lapses before that unless renewed",
+        "it seems lost: overdue",
+        "a reading from before there was anything to stop",
+        "one poll after any reading since",
+        "when what was read lapses, whatever a watch shows",
+        "it had lapsed when it was read: overdue",
+        "there was no lease",
+    ],
+)
+def test_a_lease_is_read_within_a_poll_and_when_it_may_lapse(last, shown, due):
+    assert fencing.read_by(SINCE, last, shown) == due
