@@ -2,16 +2,15 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-import msgspec
-
 from worker_agent.api import need
-from worker_agent.api.meta import Object
+from worker_agent.api.document import Document
+from worker_agent.api.meta import Key
 from worker_agent.api.need import Place
 from worker_agent.api.resource_type import (
     CUSTOM_RESOURCE_DEFINITIONS,
@@ -19,6 +18,7 @@ from worker_agent.api.resource_type import (
     NAMESPACES,
     SECRETS,
     VALIDATING_WEBHOOKS,
+    ResourceType,
 )
 from worker_agent.app import tls
 from worker_agent.app.configuration import Configuration
@@ -30,6 +30,7 @@ from worker_agent.webhooks import configurations, definitions
 from worker_agent.webhooks.certificate_store import CertificateStore
 from worker_agent.webhooks.certificates import LIFETIMES, Bundle, Lifetimes
 from worker_agent.webhooks.configurations import Configurations, Endpoint
+from worker_agent.webhooks.definitions import Definition
 from worker_agent.webhooks.hooks import HookTable
 from worker_agent.webhooks.request_tally import RequestTally
 from worker_agent.webhooks.server import WebhookServer
@@ -64,8 +65,6 @@ NEEDS = (
     *(need.of(resource, "list", "watch", outside=True) for resource, _ in CONFIGURATIONS),
     need.of(CUSTOM_RESOURCE_DEFINITIONS, "list", "watch", names=definitions.NAMES),
 )
-_decode_definition = msgspec.json.Decoder(Object).decode
-"""Of definitions only that they changed: the largest has 150 kB."""
 
 
 class WebhookService:
@@ -97,22 +96,31 @@ class WebhookService:
         name = management.webhook_secret_name
         self._store = CertificateStore(client, clock, settings.namespace, name, self._hosts(), lifetimes)
         self._changed = asyncio.Event()
-        self._sources = list(self._followed(name)) if management.enable else []
+        self._sources: list[Informer[Any]] = []
+        self._followed_configurations: dict[ResourceType, Informer[Document]] = {}
+        self._followed_definitions: dict[str, Informer[Definition]] = {}
+        if management.enable:
+            self._follow(name)
 
-    def _followed(self, secret: str) -> Iterator[Informer[Any]]:
+    def _follow(self, secret: str) -> None:
         """What is to be as we have it: the shared certificates; the configurations and definitions with their CA."""
         namespace = self._settings.namespace
-        yield Informer(self._client, SECRETS, document, namespace=namespace, field_selector=f"metadata.name={secret}")
         for resource, name in self._configurations().names().items():
-            yield Informer(self._client, resource, document, field_selector=f"metadata.name={name}")
+            self._followed_configurations[resource] = Informer(
+                self._client, resource, document, field_selector=f"metadata.name={name}"
+            )
         for name in definitions.NAMES:
-            yield Informer(
+            self._followed_definitions[name] = Informer(
                 self._client,
                 CUSTOM_RESOURCE_DEFINITIONS,
-                _decode_definition,
+                definitions.decode,
                 field_selector=f"metadata.name={name}",
                 keep=Keep.DECODED,
             )
+        secrets = Informer(
+            self._client, SECRETS, document, namespace=namespace, field_selector=f"metadata.name={secret}"
+        )
+        self._sources = [secrets, *self._followed_configurations.values(), *self._followed_definitions.values()]
 
     @property
     def port(self) -> int:
@@ -230,13 +238,23 @@ class WebhookService:
         await self._server.stop()
 
     async def _convert_here(self, bundle: Bundle) -> None:
-        await definitions.convert_here(self._client, self._endpoint(), bundle.trusted)
+        known = {
+            name: source.get(Key("", name))
+            for name, source in self._followed_definitions.items()
+            if source.synced.is_set()
+        }
+        await definitions.convert_here(self._client, self._endpoint(), bundle.trusted, known)
 
     async def _publish(self, bundle: Bundle) -> None:
-        write: Callable[[Client, Configurations, bytes], Awaitable[None]] = (
-            configurations.install if self._settings.webhook.url else configurations.inject
-        )
-        await write(self._client, self._configurations(), bundle.trusted)
+        wanted = self._configurations()
+        names = wanted.names()
+        known = {
+            resource: source.get(Key("", names[resource]))
+            for resource, source in self._followed_configurations.items()
+            if source.synced.is_set()
+        }
+        write = configurations.install if self._settings.webhook.url else configurations.inject
+        await write(self._client, wanted, bundle.trusted, known)
 
     async def _ensure_namespace(self) -> None:
         name = self._settings.namespace

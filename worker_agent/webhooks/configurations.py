@@ -7,6 +7,7 @@ installs them itself.
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -139,26 +140,55 @@ class Configurations:
         return hook
 
 
-async def install(client: Client, configurations: Configurations, ca_bundle: bytes) -> None:
-    """Make both configurations exist as they should be; nothing is written where they are."""
+NOTHING_KNOWN: Final[Mapping[ResourceType, Document | None]] = MappingProxyType({})
+
+
+async def install(
+    client: Client,
+    configurations: Configurations,
+    ca_bundle: bytes,
+    known: Mapping[ResourceType, Document | None] = NOTHING_KNOWN,
+) -> None:
+    """Make both configurations exist as they should be; nothing is written where they are, and nothing read where a
+    watch shows (``known``) that they are."""
     for document in (configurations.mutating(ca_bundle), configurations.validating(ca_bundle)):
         resource = MUTATING_WEBHOOKS if document["kind"] == MUTATING_WEBHOOKS.kind else VALIDATING_WEBHOOKS
         name = document["metadata"]["name"]
-        present = await _read(client, resource, name)
-        if present is None or not _contains(present.get("webhooks"), document["webhooks"]):
+        if _stands(known.get(resource), document):
+            continue
+        if not _stands(await _read(client, resource, name), document):
             await client.apply(resource, name, "", document, field_manager=FIELD_MANAGER)
 
 
-async def inject(client: Client, configurations: Configurations, ca_bundle: bytes) -> None:
-    """Put the CA into configurations that the manifests brought; those that do not exist are left to come later."""
+async def inject(
+    client: Client,
+    configurations: Configurations,
+    ca_bundle: bytes,
+    known: Mapping[ResourceType, Document | None] = NOTHING_KNOWN,
+) -> None:
+    """Put the CA into configurations that the manifests brought; those that do not exist are left to come later.
+
+    What a watch shows (``known``) to have it is not read."""
     bundle = base64.b64encode(ca_bundle).decode()
     for resource, name in configurations.names().items():
-        present = await _read(client, resource, name)
-        hooks = (present or {}).get("webhooks") or []
-        if present is None or all(hook["clientConfig"].get("caBundle") == bundle for hook in hooks):
+        if resource in known and _trusts(known[resource], bundle):
             continue
+        present = await _read(client, resource, name)
+        if present is None or _trusts(present, bundle):
+            continue
+        hooks = present.get("webhooks") or []
         changed = [{**hook, "clientConfig": {**hook["clientConfig"], "caBundle": bundle}} for hook in hooks]
         await client.update(resource, {**present, "webhooks": changed}, field_manager=FIELD_MANAGER)
+
+
+def _stands(present: Document | None, wanted: Document) -> bool:
+    return present is not None and _contains(present.get("webhooks"), wanted["webhooks"])
+
+
+def _trusts(present: Document | None, bundle: str) -> bool:
+    """Whether all hooks that are there have this CA."""
+    hooks = (present or {}).get("webhooks") or []
+    return all(hook["clientConfig"].get("caBundle") == bundle for hook in hooks)
 
 
 async def _read(client: Client, resource: ResourceType, name: str) -> Document | None:

@@ -1,5 +1,7 @@
 """The definitions of kinds that are converted are told where this agent answers."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -17,10 +19,30 @@ NAMES: Final = tuple(f"{kind.plural}.{kind.group}" for kind in (OLD_VERSIONS[nam
 NEEDS = (need.of(CUSTOM_RESOURCE_DEFINITIONS, "get", "patch", names=NAMES),)
 
 
-async def convert_here(client: Client, endpoint: Endpoint, ca_bundle: bytes) -> None:
+class _Spec(msgspec.Struct, frozen=True):
+    conversion: Document | None = None
+
+
+class Definition(msgspec.Struct, frozen=True):
+    """Of a definition only how its objects are converted: the largest has 150 kB."""
+
+    spec: _Spec = _Spec()
+
+
+decode = msgspec.json.Decoder(Definition).decode
+NOTHING_KNOWN: Final[Mapping[str, Definition | None]] = MappingProxyType({})
+
+
+async def convert_here(
+    client: Client,
+    endpoint: Endpoint,
+    ca_bundle: bytes,
+    known: Mapping[str, Definition | None] = NOTHING_KNOWN,
+) -> None:
     """Have every definition with a conversion webhook ask this agent; those without one are left alone.
 
     Kueue's own definitions have one, so an agent that takes a cluster over from Kueue takes its conversion over too.
+    ``known``: by name, what a watch shows; a definition that asks this agent already by that is not read.
     Raises ApiError, ConnectionError.
     """
     wanted = {
@@ -31,17 +53,23 @@ async def convert_here(client: Client, endpoint: Endpoint, ca_bundle: bytes) -> 
         },
     }
     for name in NAMES:
-        await _told(client, name, wanted)
+        if name not in known or _has_to_be_told(known[name], wanted):
+            await _told(client, name, wanted)
+
+
+def _has_to_be_told(definition: Definition | None, wanted: Document) -> bool:
+    conversion = (definition.spec.conversion if definition is not None else None) or {}
+    return conversion.get("strategy") == "Webhook" and conversion != wanted
 
 
 async def _told(client: Client, name: str, wanted: Document) -> None:
     try:
-        present: Document = msgspec.json.decode(await client.get(CUSTOM_RESOURCE_DEFINITIONS, name))
+        present = decode(await client.get(CUSTOM_RESOURCE_DEFINITIONS, name))
     except NotFound:
         return
-    conversion = present["spec"].get("conversion") or {}
-    if conversion.get("strategy") != "Webhook" or conversion == wanted:
+    if not _has_to_be_told(present, wanted):
         return
+    conversion = present.spec.conversion or {}
     there = conversion["webhook"]["clientConfig"]
     here = wanted["webhook"]["clientConfig"]
     change = {**dict.fromkeys(there), **here}  # null takes away: a URL and a Service exclude each other

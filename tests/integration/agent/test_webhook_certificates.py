@@ -32,10 +32,10 @@ from worker_agent.kube.client import Client
 from worker_agent.kube.clock import SystemClock
 from worker_agent.kube.errors import AlreadyExists, ApiError, NotFound
 from worker_agent.kube.retry import RetryPolicy
-from worker_agent.kube.transport import Request
+from worker_agent.kube.transport import Request, Response, Transport
 from worker_agent.kube.verbs import Target
 from worker_agent.settings import AgentSettings
-from worker_agent.webhooks import certificates
+from worker_agent.webhooks import certificates, definitions
 from worker_agent.webhooks.certificates import Lifetimes
 
 NAMES = {
@@ -44,6 +44,7 @@ NAMES = {
 }
 SECRET = "kueue-webhook-server-cert"
 SYSTEM = "kueue-system"
+READ_ONCE = (*definitions.NAMES, *NAMES.values())
 STEP_SECONDS = 8 if cluster_choice.chosen() == cluster_choice.EMBEDDED else 20
 """Within it everybody hears of a new CA: a real API server on a busy machine takes its time."""
 ROTATIONS = 1
@@ -191,6 +192,42 @@ async def test_a_deleted_configuration_comes_back(tmp_path):
             return False
 
         await until(there, "the configuration")
+
+
+class Counted:
+    """A Transport that keeps what it has carried."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self.reads: list[str] = []
+
+    async def request(self, request: Request) -> Response:
+        if request.method == "GET":
+            self.reads.append(request.path)
+        return await self._transport.request(request)
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+
+async def test_what_the_watches_show_to_be_right_is_not_read_again(tmp_path, monkeypatch):
+    async with world(tmp_path) as cluster:
+        counted = Counted(cluster.connected())
+        monkeypatch.setattr(cluster, "connected", lambda: counted)
+        async with replicas(cluster, 1):
+            looks = 0
+            for number in range(4):
+                if number == 2:  # whatever the start has brought about has been seen by now
+                    counted.reads.clear()
+                looks = sum(path.endswith(f"/secrets/{SECRET}") for path in counted.reads)
+                body = {"metadata": {"annotations": {"touched": str(number)}}}
+                await cluster.patch(SECRETS, SECRET, SYSTEM, body)
+
+                async def looked(before: int = looks) -> bool:
+                    return sum(path.endswith(f"/secrets/{SECRET}") for path in counted.reads) > before
+
+                await until(looked, "a look at the certificates")
+        assert not [path for path in counted.reads if path.endswith(READ_ONCE)]
 
 
 def pod(namespace: str) -> Document:
