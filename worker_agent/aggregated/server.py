@@ -10,9 +10,10 @@ import msgspec
 from aiohttp import web
 
 from worker_agent.aggregated.front_proxy import Trust, Untrusted, User
-from worker_agent.kube import authority, http_server
+from worker_agent.kube import authority
 from worker_agent.kube.authority import AuthorityError, KeyPair
 from worker_agent.kube.errors import ApiError
+from worker_agent.kube.http_server import HttpsServer
 from worker_agent.kube.key_files import key_file
 
 log = logging.getLogger(__name__)
@@ -40,8 +41,7 @@ class AggregatedServer:
         self._wanted_port = port
         self._answer = answer
         self._restrict = restrict
-        self._runner: web.AppRunner | None = None
-        self._site: web.TCPSite | None = None
+        self._server: HttpsServer | None = None
         self._trust: Trust | None = None
         self.port = port
         """The one in use once it serves."""
@@ -51,22 +51,17 @@ class AggregatedServer:
         ``trust`` has no usable authority."""
         context = _context(pair, trust)
         self._restrict(context)
-        if self._runner is None:
+        if self._server is None:
             application = web.Application(client_max_size=LARGEST_BODY)
             application.router.add_route("*", "/{path:.*}", self._handle)
-            self._runner = web.AppRunner(application, access_log=None, handle_signals=False, shutdown_timeout=1.0)
-            await self._runner.setup()
-        if self._site is not None:
-            await self._site.stop()
+            self._server = HttpsServer(application, shutdown_seconds=1.0)
         self._trust = trust
-        self._site = web.TCPSite(self._runner, self._host, self._wanted_port, ssl_context=context)
-        await self._site.start()
-        self.port = self._wanted_port = self._runner.addresses[0][1]
+        self.port = self._wanted_port = await self._server.listen(self._host, self._wanted_port, context)
 
     async def stop(self) -> None:
-        if self._runner is not None:
-            await http_server.end(self._runner)
-            self._runner = self._site = None
+        if self._server is not None:
+            await self._server.end()
+            self._server = None
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         try:

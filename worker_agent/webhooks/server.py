@@ -14,8 +14,8 @@ from pathlib import Path
 from aiohttp import web
 
 from worker_agent.api.crds import CONVERT_PATH
-from worker_agent.kube import http_server
 from worker_agent.kube.errors import ApiError
+from worker_agent.kube.http_server import HttpsServer
 from worker_agent.webhooks import conversion, review
 from worker_agent.webhooks.request_tally import RequestTally
 from worker_agent.webhooks.review import LONGEST_QUOTE, Hook, Review, ReviewError, Verdict
@@ -45,7 +45,7 @@ class WebhookServer:
         self._host = host
         self._wanted_port = port
         self._certificate = certificate
-        self._runner: web.AppRunner | None = None
+        self._server: HttpsServer | None = None
         self._admits = False
         self.tally = RequestTally()
         self.port = port
@@ -53,7 +53,7 @@ class WebhookServer:
 
     @property
     def ready(self) -> bool:
-        return self._runner is not None
+        return self._server is not None
 
     def admit(self) -> None:
         """Answer admission from now on."""
@@ -63,19 +63,16 @@ class WebhookServer:
         app = web.Application(client_max_size=LARGEST_BODY)
         app.router.add_post(CONVERT_PATH, partial(self.tally.counted, answer=self._convert))
         app.router.add_post("/{path:.*}", self._handle)
-        runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=5.0)
-        await runner.setup()
-        site = web.TCPSite(runner, self._host or None, self._wanted_port, ssl_context=self._certificate.context)
-        await site.start()
-        self._runner = runner
-        self.port = runner.addresses[0][1]
+        server = HttpsServer(app, shutdown_seconds=5.0)
+        self.port = await server.listen(self._host or None, self._wanted_port, self._certificate.context)
+        self._server = server
         log.info("webhooks listen on port %d", self.port)
 
     async def stop(self) -> None:
         """Finish the requests under way, then close."""
-        if self._runner is not None:
-            runner, self._runner = self._runner, None
-            await http_server.end(runner)
+        if self._server is not None:
+            server, self._server = self._server, None
+            await server.end()
 
     async def _handle(self, request: web.Request) -> web.Response:
         if request.path not in self._hooks:

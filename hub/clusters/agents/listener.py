@@ -18,10 +18,11 @@ from aiohttp import web
 
 from hub.clusters.agents.enrolments import AuthorityUnusable, Enrolments, Refused
 from hub.clusters.agents.links import AgentLinks, Greeting
-from worker_agent.kube import authority, http_server
+from worker_agent.kube import authority
 from worker_agent.kube.authority import AuthorityError, KeyPair, Subject, Usage
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.errors import ApiError
+from worker_agent.kube.http_server import HttpsServer
 from worker_agent.tunnel import protocol, tls
 from worker_agent.tunnel.caller import Caller
 from worker_agent.tunnel.pipe import LARGEST_MESSAGE, WebSocketPipe
@@ -89,11 +90,9 @@ class AgentListener:
         """Raises OSError when the port is in use; an API server that is away is waited for."""
         own = self._own = await self._authority()
         context = tls.server(own.certificate, self._certificate(own))
-        runner = web.AppRunner(self._application(), access_log=None, handle_signals=False, shutdown_timeout=1.0)
-        await runner.setup()
+        server = HttpsServer(self._application(), shutdown_seconds=1.0)
         try:
-            await web.TCPSite(runner, self._door.host, self._door.port, ssl_context=context).start()
-            self.port = runner.addresses[0][1]
+            self.port = await server.listen(self._door.host, self._door.port, context)
             self.serving.set()
             log.info("agents are served at port %d as %s", self.port, ", ".join(self._door.names))
             while True:
@@ -101,7 +100,7 @@ class AgentListener:
                 tls.load(context, self._certificate(own))
         finally:
             self.serving.clear()
-            await http_server.end(runner)
+            await server.end()
 
     async def _authority(self) -> KeyPair:
         while True:
