@@ -29,6 +29,7 @@ class HeldLinks:
         self._current: dict[str, Link] = {}
         self._begun: dict[str, Link] = {}
         self._watching: dict[Link, asyncio.Task[None]] = {}
+        self._closing: set[Link] = set()
 
     @property
     def replicas(self) -> list[str]:
@@ -83,15 +84,19 @@ class HeldLinks:
         self._tell(address)
 
     async def close(self) -> None:
-        links = {*self._current.values(), *self._begun.values(), *self._watching}
+        """Doing it twice is fine: what an interruption left open the first time is closed the second."""
+        self._closing |= {*self._current.values(), *self._begun.values(), *self._watching}
         self._current.clear()
         self._begun.clear()
-        tasks, self._watching = list(self._watching.values()), {}
+        tasks = list(self._watching.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for link in links:
+        self._watching.clear()
+        while self._closing:
+            link = next(iter(self._closing))
             await link.close()
+            self._closing.discard(link)
             self._tell(link.address)
 
     async def _watch(self, link: Link) -> None:

@@ -30,10 +30,12 @@ class NoServer:
 
 
 class Agent:
-    """Its links, the other ends of their connections, and how long those lived that ended by themselves."""
+    """Its links, the other ends of their connections, how long those lived that ended by themselves, and what was
+    closed with them."""
 
     def __init__(self) -> None:
         self.lives: list[float] = []
+        self.closed: list[str] = []
         # Nobody answers the heartbeats here.
         surroundings = Surroundings(NoServer(), clock(), "uid", heartbeat=1e6)
         self.links = HeldLinks(surroundings, self.lives.append)
@@ -46,7 +48,9 @@ class Agent:
         with link.promised() as purpose:
             assert purpose is not None
             there, here = pair()
-            link.add(purpose, here, AsyncExitStack())
+            stack = AsyncExitStack()
+            stack.callback(self.closed.append, f"{replica} {purpose}")
+            link.add(purpose, here, stack)
         self.links.added(link)
         return there
 
@@ -71,6 +75,22 @@ async def test_a_link_stands_when_both_connections_do():
     assert agent.dials("a") is None
     await agent.links.close()
     assert (agent.links.replicas, agent.lives) == ([], [])
+
+
+@pytest.mark.parametrize("turns", range(8))
+async def test_nothing_stays_open_where_closing_was_interrupted(turns):
+    """An agent that leaves its hub, and is stopped before its links are closed."""
+    agent = Agent()
+    for replica in ("a", "a", "b", "b", "c"):
+        agent.dials(replica)
+    closing = asyncio.create_task(agent.links.close())
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    closing.cancel()
+    await asyncio.gather(closing, return_exceptions=True)
+    await agent.links.close()
+    made = {f"{replica} {purpose}" for replica in "abc" for purpose in Purpose} - {f"c {Purpose.COLLECTIONS}"}
+    assert sorted(agent.closed) == sorted(made)
 
 
 @pytest.mark.parametrize("first_ends", [True, False])
