@@ -67,6 +67,7 @@ class Controller(Generic[K]):
         self.panics = 0
         """Reconciles that ended with a fault of ours."""
         self.workers = workers
+        self._hired = 0
         self.queue: WorkQueue[K] = WorkQueue(clock)
         self._reconcile = reconcile
         self._clock = clock
@@ -87,17 +88,24 @@ class Controller(Generic[K]):
             roster.append(self)
         try:
             async with asyncio.TaskGroup() as group:
-                for number in range(self.workers):
-                    group.create_task(self._work(), name=f"{self.name} {number}")
+                self._hire(group)
         finally:
             self.queue.close()
 
-    async def _work(self) -> None:
+    def _hire(self, group: asyncio.TaskGroup) -> None:
+        group.create_task(self._work(group), name=f"{self.name} {self._hired}")
+        self._hired += 1
+
+    async def _work(self, group: asyncio.TaskGroup) -> None:
         while True:
             try:
                 key = await self.queue.get()
             except QueueClosed:
                 return
+            # One waits for keys as long as there may be more: most controllers never need a second one, and dozens of
+            # tasks that nobody needs are as dear to start and to end as the rest of a program.
+            if self.active + 1 == self._hired < self.workers:
+                self._hire(group)
             try:
                 await self._process(key)
             finally:
