@@ -1,6 +1,7 @@
 """What a Service of Kubernetes does with connections: each goes to one of its ports, by chance or in turn."""
 
 import asyncio
+import contextlib
 import random
 from dataclasses import dataclass, field
 
@@ -29,14 +30,16 @@ class Balancer:
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
-        """No connection is left, nor one that was just coming."""
+        """No connection is left, nor one that was just coming, nor one that has still to be written to."""
         if self._server is not None:
             self._server.close()
+        await asyncio.sleep(0)  # who was let in is served
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for writer in self._writers:
             writer.transport.abort()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
@@ -71,5 +74,11 @@ class Balancer:
             self._leave(target)
 
     def _leave(self, writer: asyncio.StreamWriter) -> None:
-        self._writers.discard(writer)
+        """Closed once everything is written, and counted as one of ours until then."""
         writer.close()
+        self._keep(asyncio.create_task(self._left(writer)))
+
+    async def _left(self, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+        self._writers.discard(writer)

@@ -98,6 +98,10 @@ class Replica:
     async def leads(self) -> bool:
         return await self.role() == "leader"
 
+    async def follows(self) -> bool:
+        """It is told with the queues, which a replica knows of a moment after it is ready."""
+        return await self.role() == "follower"
+
 
 @dataclass
 class Pair:

@@ -67,7 +67,7 @@ async def test_maximum_execution_time_deactivates(cluster):
     limited["metadata"]["labels"]["kueue.x-k8s.io/max-exec-time-seconds"] = "1"
     await cluster.create(JOBS, limited)
     await cluster.condition("short", "Evicted", "True", "DeactivatedDueToMaximumExecutionTimeExceeded")
-    assert await cluster.events("MaximumExecutionTimeExceeded")
+    await cluster.until(lambda: cluster.events("MaximumExecutionTimeExceeded"), "an event tells of it")
 
 
 async def test_missing_local_queue_is_named(cluster):

@@ -37,7 +37,11 @@ async def test_drained_worker_gives_its_job_to_another():
         await until(moved, "the job runs elsewhere")
         await finish_job(world.workers[other], "train")
         await until(lambda: is_complete(world.manager, "train"), "it ends there")
-        assert await world.workers[first].get(JOBS, "train") is None
+
+        async def left() -> bool:
+            return await world.workers[first].get(JOBS, "train") is None
+
+        await until(left, "nothing of it stays where it was")
         assert (await view(world)).residents(first) == []
 
 

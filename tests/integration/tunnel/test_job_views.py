@@ -166,10 +166,11 @@ async def test_followed_log_ends_with_its_container(tmp_path: Path):
         alice = world.as_user("alice")
         (found,) = await alice.pods(await alice.sights("job", Key("ns", "train")))
         stream = await found.source.log(found.workload, found.name, LogQuery(follow=True))
-        lines = []
+        lines, told = [], False
         async for piece in stream.stream:
             lines += piece.decode().splitlines()
-            if len(lines) == 2:
+            if len(lines) >= 2 and not told:
+                told = True  # a busy machine may be told several lines at once
                 await ended(world.workers["east"], "train-0")
         assert (lines[1], lines[-1]) == ("second 1", "container c ended with exit code 0")
 

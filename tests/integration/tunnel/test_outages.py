@@ -19,11 +19,13 @@ from worker_agent.settings import LeaderElection
 from worker_agent.tunnel.identity import IdentityStore
 
 
-def cut(world: DialledFederation) -> None:
-    """Breaks the connections that stand."""
-    link = world.hub.door.links.current("east")
-    for session in list(link.sessions.values()) if link else []:
+async def cut(world: DialledFederation) -> None:
+    """Breaks the connections of the agent, once they stand."""
+    links = world.hub.door.links
+    link = await until(lambda: links.current("east"), "a link stands")
+    for session in list(link.sessions.values()):
         session.end()
+    await until(lambda: links.current("east") is not link, "the hub notices")
 
 
 async def test_jobs_survive_connections_that_break_all_the_time():
@@ -31,14 +33,14 @@ async def test_jobs_survive_connections_that_break_all_the_time():
         await until(lambda: world.is_active("east"), "the worker is Active")
         names = [f"train-{number}" for number in range(4)]
         for name in names:
-            cut(world)
+            await cut(world)
             await world.manager.create(job(name))
             await until(lambda name=name: runs_on(world, name), f"{name} runs")
-            cut(world)
+            await cut(world)
             await finish_job(world.workers["east"], name)
         for name in names:
             await until(lambda name=name: is_complete(world.manager, name), f"{name} is complete")
-        assert world.hub.door.meeting("east") > 4
+        assert world.hub.door.meeting("east") > 2 * len(names)
 
 
 async def test_hub_that_comes_back_is_dialled_again():

@@ -77,6 +77,18 @@ def until_pods_wrote(federation: Federation, name: str, lines: int) -> None:
         assert time.monotonic() < deadline, (by_pod, told.stderr)
 
 
+def until_told_by(federation: Federation, job: tuple[str, ...], clusters: set[str]) -> None:
+    """Waits for events of all these clusters, and sees none of others: they are written after what they tell of."""
+    deadline = time.monotonic() + 120
+    while True:
+        told = json.loads(fedhub(federation, "events", *job, "-o", "json").stdout)["items"]
+        found = {event["metadata"]["annotations"]["fedhub.dev/cluster"] for event in told}
+        if found == clusters:
+            return
+        assert found < clusters, found
+        assert time.monotonic() < deadline, found
+
+
 @pytest.mark.parametrize("worker", ["berlin", "tokyo"])
 def test_job_is_followed_to_its_worker(federation, worker):
     name = f"train-{worker}"
@@ -84,9 +96,7 @@ def test_job_is_followed_to_its_worker(federation, worker):
     job = (f"job/{name}", "-n", "training")
     pods = json.loads(fedhub(federation, "pods", *job, "-o", "json").stdout)["items"]
     assert [pod["metadata"]["annotations"]["fedhub.dev/cluster"] for pod in pods] == [worker] * 2
-    told = fedhub(federation, "events", *job, "-o", "json").stdout
-    clusters = {event["metadata"]["annotations"]["fedhub.dev/cluster"] for event in json.loads(told)["items"]}
-    assert clusters == {"", worker}  # the manager has no name
+    until_told_by(federation, job, {"", worker})  # the manager has no name
     if cluster_choice.chosen() == cluster_choice.EMBEDDED:
         until_pods_wrote(federation, name, lines=4)
     logs = fedhub(federation, "logs", *job, "--all-pods", "--tail", "3")

@@ -130,9 +130,8 @@ def test_cluster_commands(federation):
 def test_withdrawn_worker_is_out_and_comes_back_by_a_new_invitation(federation):
     manager = Kubectl(federation, "manager")
     command(federation, "hub.cli", "manager", "unenroll", "berlin")
-    manager.wait("multikueuecluster/berlin", "condition=Active=false")
     reason = 'jsonpath={.status.conditions[?(@.type=="Active")].reason}'
-    assert manager("get", "multikueuecluster/berlin", "-o", reason) == "AgentNotEnrolled"
+    manager.wait("multikueuecluster/berlin", f"{reason}=AgentNotEnrolled")
     join(federation, invite(federation), "--replace")
     manager.wait("multikueuecluster/berlin", "condition=Active")
 

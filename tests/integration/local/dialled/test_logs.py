@@ -27,6 +27,10 @@ def lines_about(federation, program, workload):
     return [line for line in text.splitlines() if f"workload={workload}" in line]
 
 
+def is_told(federation, workload, program, pattern):
+    return any(re.search(pattern, line) for line in lines_about(federation, program, f"training/{workload}"))
+
+
 def until(condition, what, seconds=120):
     deadline = time.monotonic() + seconds
     while not (found := condition()):
@@ -42,13 +46,14 @@ def test_one_id_from_the_job_to_its_remote_pod(federation):
     berlin.wait("job/followed", "jsonpath={.status.active}=1", "-n", "training")
     pods = json.loads(berlin("get", "pods", "-n", "training", "-l", "job-name=followed", "-o", "json"))["items"]
     name = pods[0]["metadata"]["annotations"]["kueue.x-k8s.io/workload"]
-    hub = "\n".join(lines_about(federation, "hub", f"training/{name}"))
-    agent = "\n".join(lines_about(federation, "agent-berlin", f"training/{name}"))
-    assert re.search(r"Job training/followed CreatedWorkload", hub)
-    assert re.search(r"Workload training/\S+ created.*cluster=berlin", hub)
-    assert re.search(r"nominated", hub)
-    assert re.search(r"Job training/followed created.*cluster=berlin", hub)
-    assert re.search(r"Admitted by ClusterQueue", agent)
+    for program, told in (
+        ("hub", r"Job training/followed CreatedWorkload"),
+        ("hub", r"Workload training/\S+ created.*cluster=berlin"),
+        ("hub", r"nominated"),
+        ("hub", r"Job training/followed created.*cluster=berlin"),
+        ("agent-berlin", r"Admitted by ClusterQueue"),
+    ):
+        until(lambda each=(program, told): is_told(federation, name, *each), f"{program} tells of {told}")
     manager("delete", "job/followed", "-n", "training")
 
 
