@@ -111,8 +111,6 @@ class World(Federation):
 
     def __init__(self, script: Script) -> None:
         super().__init__(script, WorldClock(script.seed))
-        self._committed_last: dict[tuple[str, str, str], Document] = {}
-        """What the commits so far have left of each object."""
         self.servers = {name: self._server(name) for name in (MANAGER, *WORKERS)}
         self.clients = {name: Client(InProcessTransport(server), self.clock) for name, server in self.servers.items()}
         self.players = {name: JobPlayer(self.clients[name], self.clock, self._completed) for name in WORKERS}
@@ -154,14 +152,7 @@ class World(Federation):
         kind = STORES.get(event.store)
         if kind is None:
             return
-        stored = event.new or event.old
-        assert stored is not None
-        place = (cluster, event.store, stored.key)
-        known = self._committed_last.pop(place, None)
-        old = known if known is not None or event.old is None else event.old.document()
-        new = event.new.document() if event.new is not None else None
-        if new is not None:
-            self._committed_last[place] = new
+        old, new = (each.frozen() if each is not None else None for each in (event.old, event.new))
         self.model.observe(cluster, kind, old, new, self.clock.monotonic())
         if kind == "jobs" and cluster != MANAGER:
             self.players[cluster].observe(old, new)
@@ -177,9 +168,9 @@ class World(Federation):
     def stored(self, cluster: str, resource: str, key: Key) -> Document | None:
         store = next(store for store, kind in STORES.items() if kind == resource)
         found = self.servers[cluster].core.state.get(store, key.namespace, key.name)
-        return found.document() if found is not None else None
+        return found.frozen() if found is not None else None
 
     def all(self, cluster: str, resource: str) -> list[Document]:
         store = next(store for store, kind in STORES.items() if kind == resource)
         objects = self.servers[cluster].core.state.collection(store).objects
-        return [found.document() for found in objects.values()]
+        return [found.frozen() for found in objects.values()]

@@ -212,7 +212,7 @@ class ApiServer:
         while True:
             if watch.converts:
                 await self._carried(watch.unconverted())
-            frames = watch.read(self.clock.now(), None if self._log is None else self._durable)
+            frames = watch.read(self.clock.now, None if self._log is None else self._durable)
             if frames:
                 yield b"".join(frames)
             now = loop.time()

@@ -32,15 +32,13 @@ class Call:
     warnings: list[str] = field(default_factory=list)
     kept: Document | None = None
     """What is about to be stored, where that is another version than the call's."""
+    resource: Resource = field(init=False)
+    gvk: GVK = field(init=False)
 
-    @property
-    def resource(self) -> Resource:
-        return self.target.resource
-
-    @property
-    def gvk(self) -> GVK:
-        resource = self.target.resource
-        return GVK(resource.group, resource.version, resource.kind)
+    def __post_init__(self) -> None:
+        # The target may become another object in between, as where a collection is deleted; its kind stays.
+        resource = self.resource = self.target.resource
+        self.gvk = GVK(resource.group, resource.version, resource.kind)
 
     def warn(self, text: str) -> None:
         if text not in self.warnings:
@@ -54,8 +52,15 @@ def document_of(resource: Resource, stored: Stored) -> Document:
     return event_versions.shown(resource, document)
 
 
+def frozen_of(resource: Resource, stored: Stored) -> Document:
+    """The same where only its first level is the caller's: what lies below is shared and may not be changed."""
+    document: Document = {"kind": resource.kind, "apiVersion": resource.api_version}
+    document.update(stored.frozen(resource.version))
+    return event_versions.shown(resource, document)
+
+
 def bytes_of(resource: Resource, stored: Stored) -> bytes:
-    """The same, encoded; a splice of bytes except for events of the group they are not kept in."""
+    """The object encoded; a splice of bytes except for events of the group they are not kept in."""
     if event_versions.differs(resource):
         return encode(document_of(resource, stored))
     return resource.head + stored.seen(resource.version)

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from hub.local.apiserver import admission, commit, conversion, crds, failure, selection, write_options
 from hub.local.apiserver.answer import Answer, json_answer
-from hub.local.apiserver.call import Call, Steps, document_of
+from hub.local.apiserver.call import Call, Steps, document_of, frozen_of
 from hub.local.apiserver.metadata import FOREGROUND, ORPHAN, timestamp
 from hub.local.apiserver.reading import encoded_list, shown
 from hub.local.apiserver.resources import CRDS, NAMESPACES, PODS, Resource
@@ -41,7 +41,7 @@ def delete(call: Call) -> Steps:
         stored = _existing(call)
         yield from conversion.ready(call, [stored])
         _check_preconditions(call, stored, options)
-        old = document_of(call.resource, stored)
+        old = frozen_of(call.resource, stored)
         _refuse_protected(call)
         change = admission.Admission("DELETE", stored.name, None, old, options.dry_run)
         yield from admission.mutate(call, change)

@@ -156,7 +156,7 @@ def _orphan(state: State, resource: Resource, owner: Stored) -> Iterator[Request
 
 
 def _forgetting(resource: Resource, dependent: Stored, uids: set[str]) -> Request:
-    owners = dependent.document()["metadata"].get("ownerReferences") or []
+    owners = dependent.frozen()["metadata"].get("ownerReferences") or []
     left = [owner for owner in owners if owner["uid"] not in uids]
     return _merge(resource, dependent, {"ownerReferences": left or None})
 
@@ -174,15 +174,15 @@ def _foreground(state: State, resource: Resource, owner: Stored) -> Iterator[Req
 
 
 def _blocks(dependent: Stored, uid: str) -> bool:
-    owners = dependent.document()["metadata"].get("ownerReferences") or []
+    owners = dependent.frozen()["metadata"].get("ownerReferences") or []
     return any(owner["uid"] == uid and owner.get("blockOwnerDeletion") for owner in owners)
 
 
 def _dependent(state: State, resource: Resource, stored: Stored) -> Iterator[Request]:
     """One object with owners: kept while one of them stays, else deleted."""
-    document = document_of(resource, stored)
+    metadata = stored.frozen()["metadata"]
     gone, waiting, solid = set(), set(), set()
-    for reference in document["metadata"].get("ownerReferences") or ():
+    for reference in metadata.get("ownerReferences") or ():
         if state.resources.of_kind(reference["apiVersion"], reference["kind"]) is None:
             return  # nobody can tell whether an owner of an unknown kind is there
         owner = _owner(state, reference, stored.namespace)

@@ -4,14 +4,15 @@ The rows are facts of kube-apiserver 1.36 (pkg/registry/*/storage.go and strateg
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One served version of one kind. ``store`` names the collection that all versions of it share.
+    """One served version of one kind. ``store`` names the collection that all versions of it share; both event groups
+    are views of one.
 
     ``head`` is what stands before ``"metadata"`` in the encoded object; the rest is the same in every version.
     """
@@ -45,24 +46,23 @@ class Resource:
     scale_paths: tuple[str, str, str | None] = ("spec.replicas", "status.replicas", None)
     """Where the scale subresource finds wished and present replicas, and the selector as text (None: spec.selector)."""
 
-    @property
-    def store(self) -> str:
-        """Both event groups are views of one collection."""
-        return EVENTS if self.kind == "Event" and self.group == "events.k8s.io" else f"{self.group}/{self.plural}"
+    store: str = field(init=False, compare=False)
+    api_version: str = field(init=False, compare=False)
+    head: bytes = field(init=False, compare=False)
+    has_status: bool = field(init=False, compare=False)
 
-    @property
-    def api_version(self) -> str:
-        return f"{self.group}/{self.version}" if self.group else self.version
-
-    @property
-    def head(self) -> bytes:
-        return f'{{"kind":"{self.kind}","apiVersion":"{self.api_version}",'.encode()
-
-    @property
-    def has_status(self) -> bool:
-        return "status" in self.subresources
+    def __post_init__(self) -> None:
+        # Worked out once: every request asks for them, most of them several times.
+        shares_events = self.kind == "Event" and self.group == "events.k8s.io"
+        store = EVENTS if shares_events else f"{self.group}/{self.plural}"
+        api_version = f"{self.group}/{self.version}" if self.group else self.version
+        object.__setattr__(self, "store", store)
+        object.__setattr__(self, "api_version", api_version)
+        object.__setattr__(self, "head", f'{{"kind":"{self.kind}","apiVersion":"{api_version}",'.encode())
+        object.__setattr__(self, "has_status", "status" in self.subresources)
 
 
+EVENTS = "/events"
 STATUS = frozenset({"status"})
 SCALE = frozenset({"status", "scale"})
 ALL = ("all",)
@@ -322,7 +322,6 @@ BUILT_IN: tuple[Resource, ...] = _CORE + _GROUPS
 
 NAMESPACES = "/namespaces"
 PODS = "/pods"
-EVENTS = "/events"
 CRDS = "apiextensions.k8s.io/customresourcedefinitions"
 SERVICES = "/services"
 APISERVICES = "apiregistration.k8s.io/apiservices"

@@ -84,13 +84,19 @@ def write_scale(call: Call) -> Steps:
         if given:
             wished["metadata"]["resourceVersion"] = given
         owned = updates.owned(call, wished, old, manager)
-        for entry in owned["metadata"].get("managedFields") or ():
-            if entry.get("subresource") == "scale":
-                entry.pop("time", None)  # the real server has none there
+        if entries := owned["metadata"].get("managedFields"):
+            owned["metadata"]["managedFields"] = [_timeless(entry) for entry in entries]
         return owned
 
     yield from updates.apply_change(call, change)
     return (yield from get_scale(call))
+
+
+def _timeless(entry: Document) -> Document:
+    """The real server notes no time for a scale."""
+    if entry.get("subresource") != "scale":
+        return entry
+    return {name: value for name, value in entry.items() if name != "time"}
 
 
 def _wish(call: Call) -> Callable[[Document], Document]:

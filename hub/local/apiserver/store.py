@@ -9,8 +9,9 @@ without decoding the object.
 import copy
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from heapq import merge
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from sortedcontainers import SortedDict
@@ -22,6 +23,9 @@ _OPENING = b'"metadata":{"resourceVersion":"'
 _NOT_IN_BODY = frozenset({"kind", "apiVersion", "metadata"})
 WINDOW = 10_000
 """Events a collection keeps for watches that come back; older revisions are answered with 410."""
+
+DOCUMENTS_REMEMBERED: Final = 512
+"""Objects decoded last: one that is written is read again by what follows, and by the next write of it."""
 
 encode = msgspec.json.Encoder().encode
 decode: Callable[[bytes], Any] = msgspec.json.Decoder().decode
@@ -69,6 +73,16 @@ class Stored:
         """A fresh document without kind and apiVersion; the caller may change it."""
         decoded: Document = decode(b"{" + self.seen(version))
         return decoded
+
+    def frozen(self, version: str = "") -> Document:
+        """The same, shared with whoever else reads the object: nobody may change it, or anything in it."""
+        return _remembered(self.seen(version))
+
+
+@lru_cache(DOCUMENTS_REMEMBERED)
+def _remembered(body: bytes) -> Document:
+    decoded: Document = decode(b"{" + body)
+    return decoded
 
 
 def _body(document: Document, version: int) -> bytes:

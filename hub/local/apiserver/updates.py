@@ -19,7 +19,7 @@ from hub.local.apiserver import (
     validation,
     write_options,
 )
-from hub.local.apiserver.call import Call, Steps, document_of
+from hub.local.apiserver.call import Call, Steps, frozen_of
 from hub.local.apiserver.reading import shown
 from hub.local.apiserver.schema.field_errors import invalid
 from hub.local.apiserver.store import Stored, object_key
@@ -27,6 +27,7 @@ from hub.local.apiserver.webhooks import WebhookAnswer, WebhookCall
 from worker_agent.api.document import Document
 
 Change = Callable[[Document], Document]
+"""What comes out may share parts with what goes in, which is not changed; its metadata is its own."""
 _ATTEMPTS = 5
 
 
@@ -75,11 +76,11 @@ def apply_change(call: Call, change: Change) -> Steps:
     for _ in range(_ATTEMPTS):
         stored = _existing(call)
         yield from conversion.ready(call, [stored])
-        old = document_of(call.resource, stored)
+        old = frozen_of(call.resource, stored)
         made = yield from _prepared(call, change(old), old, dry)
         # A webhook may have taken long. A revision the client gave is then refused in the next round.
         if _existing(call) is stored:
-            return (yield from _finish(call, stored, made, dry))
+            return (yield from _finish(call, stored, made, old, dry))
     raise _conflict(call)
 
 
@@ -146,9 +147,8 @@ def _check_version(call: Call, made: Document, old: Document) -> None:
         raise _conflict(call)
 
 
-def _finish(call: Call, stored: Stored, made: Document, dry: bool) -> Steps:
+def _finish(call: Call, stored: Stored, made: Document, old: Document, dry: bool) -> Steps:
     """Store a real change; leave an equal object alone; let a deleted object go when nothing holds it any more."""
-    old = document_of(call.resource, stored)
     strategy.as_read(call.resource, made)
     if same(made, old):
         return shown(call, stored)

@@ -1,5 +1,6 @@
 """A watch: a selection and a position in a collection's log. It reads frames when asked; nothing is pushed to it."""
 
+from collections.abc import Callable
 from datetime import datetime
 
 from hub.local.apiserver import conversion, event_versions, failure, request_path, selection
@@ -90,8 +91,9 @@ class Watch:
             self._position = self._converted
         return Answer(200)
 
-    def read(self, now: datetime, until: int | None = None) -> list[bytes]:
-        """What happened since the last call, in order; nothing later than the revision ``until``."""
+    def read(self, clock: Callable[[], datetime], until: int | None = None) -> list[bytes]:
+        """What happened since the last call, in order; nothing later than the revision ``until``. ``clock`` is asked
+        where ages are shown."""
         frames, self._first = self._first, []
         resource = self._call.resource
         if self._call.state.resources.find(resource.group, resource.version, resource.plural) is None:
@@ -106,7 +108,8 @@ class Watch:
         if self._position < collection.dropped:
             self._refuse(failure.too_old(collection.oldest - 1, collection.oldest))
             return frames + self._first
-        self._call.now = now
+        if self._call.form.kind == "table":
+            self._call.now = clock()
         start = self._position - collection.dropped
         self._position = end
         for event in collection.log[start : end - collection.dropped]:

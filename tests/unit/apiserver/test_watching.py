@@ -142,9 +142,9 @@ def test_a_bookmark_does_not_run_ahead_of_what_is_not_yet_on_disk(world: World) 
     safe = world.version
     watch = world.watch(f"{CONFIG_MAPS}?resourceVersion={safe}&allowWatchBookmarks=true").watch
     world.post(CONFIG_MAPS, config_map("b"))
-    assert watch.read(world.now, safe) == []
+    assert watch.read(lambda: world.now, safe) == []
     assert bookmarked(watch.bookmark()) == safe
-    (frame,) = watch.read(world.now, world.version)
+    (frame,) = watch.read(lambda: world.now, world.version)
     assert b'"name":"b"' in frame
     assert bookmarked(watch.bookmark()) == world.version
 
@@ -152,7 +152,7 @@ def test_a_bookmark_does_not_run_ahead_of_what_is_not_yet_on_disk(world: World) 
 def test_a_bookmark_counts_what_happened_to_other_kinds(world: World) -> None:
     watch = world.watch(f"{CONFIG_MAPS}?resourceVersion={world.version}&allowWatchBookmarks=true").watch
     world.post(JOBS, job("train"))
-    watch.read(world.now)
+    watch.read(lambda: world.now)
     assert bookmarked(watch.bookmark()) == world.version
 
 

@@ -126,7 +126,7 @@ class Reader:
         self._world = world
 
     def events(self) -> list[Any]:
-        lines = b"".join(self.watch.read(self._world.now)).splitlines()
+        lines = b"".join(self.watch.read(lambda: self._world.now)).splitlines()
         return [json.loads(line) for line in lines]
 
     def changes(self) -> list[tuple[str, str]]:

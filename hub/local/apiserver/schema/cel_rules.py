@@ -76,6 +76,9 @@ def attach(node: Node, path: str = "", *, trusted: bool = True) -> None:
         attach(child, f"{path}.{name}" if path else name, trusted=trusted)
     if node.element is not None:
         attach(node.element, f"{path}[*]", trusted=trusted)
+    own = node.rules[0].rules if node.rules else ()
+    below = [*node.fields.values(), *([node.element] if node.element is not None else [])]
+    node.deep_transitions = any(rule.uses_old for rule in own) or any(child.deep_transitions for child in below)
 
 
 def _rule_set(declared: list[dict[str, Any]], node: Node, trusted: bool) -> RuleSet:
@@ -138,6 +141,8 @@ def errors(new: Any, old: Any, node: Node, path: str = "", unchanged: bool = Fal
         return
     if old is not MISSING:
         unchanged = new == old
+    if unchanged and not node.deep_transitions:
+        return
     if node.rules:
         yield from _place_errors(new, old, node, path, unchanged)
     if isinstance(new, dict):

@@ -67,7 +67,8 @@ class CustomKind:
             errors += self.validator.errors(new, before)
             errors += scale_path_errors(self.version, new, "specReplicasPath")
         errors += scale_path_errors(self.version, new, "statusReplicasPath")
-        repeats = list(list_types.errors(new, self.node))
+        # What is shared with an object that has no repeats has none; where that one has some, none is complained about.
+        repeats = list(list_types.errors(new, self.node, old=before))
         if repeats and (old is None or not any(list_types.errors(old, self.node))):
             errors += repeats
         if not self.node.deep_rules:

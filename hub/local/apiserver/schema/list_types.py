@@ -5,15 +5,17 @@ from typing import Any
 
 from hub.local.apiserver.schema import field_errors
 from hub.local.apiserver.schema.field_errors import FieldError
-from hub.local.apiserver.schema.node import Node
+from hub.local.apiserver.schema.node import MISSING, Node
 
 
-def errors(value: Any, node: Node, path: str = "") -> Iterator[FieldError]:
-    """Every repeated item below ``value``; each is named at its second appearance."""
+def errors(value: Any, node: Node, path: str = "", old: Any = MISSING) -> Iterator[FieldError]:
+    """Every repeated item below ``value``; each is named at its second appearance. Parts shared with ``old`` are not
+    looked at."""
     if isinstance(value, dict):
+        before = old if isinstance(old, dict) else {}
         for key, item in value.items():
-            if isinstance(item, (dict, list)):
-                yield from _child_errors(key, item, node, path)
+            if isinstance(item, (dict, list)) and item is not (was := before.get(key, MISSING)):
+                yield from _child_errors(key, item, node, path, was)
     elif isinstance(value, list):
         if node.associative and len(value) > 1:
             yield from _list_errors(value, node, path)
@@ -23,13 +25,13 @@ def errors(value: Any, node: Node, path: str = "") -> Iterator[FieldError]:
                 yield from errors(item, element, f"{path}[{index}]")
 
 
-def _child_errors(key: str, item: Any, node: Node, path: str) -> Iterator[FieldError]:
+def _child_errors(key: str, item: Any, node: Node, path: str, old: Any) -> Iterator[FieldError]:
     child = node.fields.get(key)
     if child is None:
         if node.element is not None and node.element.deep_lists:
-            yield from errors(item, node.element, f"{path}[{key}]")
+            yield from errors(item, node.element, f"{path}[{key}]", old)
     elif child.deep_lists and (path or key != "metadata"):
-        yield from errors(item, child, f"{path}.{key}" if path else key)
+        yield from errors(item, child, f"{path}.{key}" if path else key, old)
 
 
 def _list_errors(value: list[Any], node: Node, path: str) -> Iterator[FieldError]:

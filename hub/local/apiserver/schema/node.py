@@ -24,10 +24,9 @@ class Node:
     ``owned_element`` the same for field ownership, where undeclared keys may be owned though no schema speaks of them.
 
     ``default`` is MISSING where there is none. ``list_keys`` is empty for a set. ``deep_defaults`` says that this
-    place or one below has a default, ``deep_rules`` the same for CEL rules and ``deep_lists`` for lists whose items
-    must be unique, so that walks can stop early. What walks work out about a place once (``decoder``, ``defaulted``,
-    ``own_defaults``)
-    they keep with it.
+    place or one below has a default, ``deep_rules`` the same for CEL rules, ``deep_transitions`` for those that read
+    ``oldSelf``, and ``deep_lists`` for lists whose items must be unique, so that walks can stop early. What walks work
+    out about a place once (``decoder``, ``defaulted``, ``own_defaults``) they keep with it.
     """
 
     __slots__ = (
@@ -37,6 +36,7 @@ class Node:
         "deep_defaults",
         "deep_lists",
         "deep_rules",
+        "deep_transitions",
         "default",
         "defaulted",
         "element",
@@ -87,6 +87,7 @@ class Node:
         self.defaulted: tuple[tuple[str, Node], ...] | None = None
         self.deep_lists = self.associative
         self.deep_rules = False
+        self.deep_transitions = False
         self.rules: list[Any] = []
         self.validator: Callable[..., Any] | None = None
         self.own_defaults: Any = None

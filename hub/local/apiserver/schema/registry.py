@@ -57,6 +57,8 @@ class SchemaRegistry:
         self._namespaced = _kinds(data.discovery, lambda resource: bool(resource["namespaced"]))
         self._custom: dict[GVK, CustomKind] = {}
         self._documents: dict[tuple[str, str], Document | None] = {}
+        self._typings: dict[tuple[GVK, str], Typing] = {}
+        """By kind and subresource, until a CRD changes."""
 
     def add_crd(self, crd: Document) -> None:
         """Take up every version of a CRD, replacing what was known of it.
@@ -83,6 +85,7 @@ class SchemaRegistry:
         """Forget every version of a CRD; unknown ones are ignored."""
         group, kind = crd["spec"]["group"], crd["spec"]["names"]["kind"]
         self._documents = {key: made for key, made in self._documents.items() if key[0] != group}
+        self._typings.clear()
         self._custom = {gvk: known for gvk, known in self._custom.items() if (gvk.group, gvk.kind) != (group, kind)}
 
     def schema(self, gvk: GVK) -> Node:
@@ -190,6 +193,12 @@ class SchemaRegistry:
         return self._documents[key]
 
     def _typing(self, gvk: GVK, subresource: str) -> Typing:
+        known = self._typings.get((gvk, subresource))
+        if known is None:
+            known = self._typings[gvk, subresource] = self._made_typing(gvk, subresource)
+        return known
+
+    def _made_typing(self, gvk: GVK, subresource: str) -> Typing:
         def node_of(api_version: str) -> Node:
             group, _, version = api_version.rpartition("/")
             try:

@@ -250,9 +250,13 @@ def correlation(schema: Schema, old: Any) -> Any:
     return find
 
 
-def _map_key(item: Mapping[str, Any], keys: Any, schema: Schema) -> tuple[str, ...]:
+def _map_key(item: Mapping[str, Any], keys: Any, schema: Schema) -> tuple[object, ...]:
+    """Texts stand for themselves; other values, which Python may hold for equal, as the JSON they are written as."""
+    if len(keys) == 1 and type(text := item.get(keys[0])) is str:
+        return (text,)
     declared = schema.get("items", {}).get("properties", {})
-    return tuple(field_errors.go_json(item.get(key, declared.get(key, {}).get("default"))) for key in keys)
+    values = (item.get(key, declared.get(key, {}).get("default")) for key in keys)
+    return tuple(value if type(value) is str else (field_errors.go_json(value),) for value in values)
 
 
 def _map_errors(value: Any, old: Any, schema: Schema, path: str) -> Iterator[FieldError]:
