@@ -37,6 +37,38 @@ class _Handle(asyncio.Handle):
         self._source_traceback = None
 
 
+class _Timer(asyncio.TimerHandle):
+    """Likewise."""
+
+    __slots__ = ()
+    _loop: "VirtualLoop"
+    _scheduled: bool
+
+    def __init__(
+        self,
+        when: float,
+        callback: Callable[..., object],
+        args: tuple[Any, ...],
+        loop: "VirtualLoop",
+        context: Context | None,
+    ) -> None:
+        self._context = copy_context() if context is None else context
+        self._loop = loop
+        self._callback: Callable[..., object] | None = callback
+        self._args: tuple[Any, ...] | None = args
+        self._cancelled = False
+        self._repr = None
+        self._source_traceback = None
+        self._when = when
+        self._scheduled = True
+
+    def cancel(self) -> None:
+        if not self._cancelled:
+            self._loop._timer_handle_cancelled(self)
+            self._cancelled = True
+            self._callback = self._args = None
+
+
 class VirtualLoop(asyncio.SelectorEventLoop):
     """Time starts at 0. Real I/O and threads are not seen: what runs here must do without.
 
@@ -52,7 +84,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         super().__init__()
         self._now = 0.0
         self._turns = 0
-        self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
+        self._timers: list[tuple[float, int, _Timer]] = []
         self._made = 0
         self._cancelled = 0
 
@@ -75,13 +107,12 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def call_at(
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        timer = asyncio.TimerHandle(when, callback, args, self, context)
-        timer._scheduled = True
+        timer = _Timer(when, callback, args, self, context)
         self._made += 1
         heappush(self._timers, (when, self._made, timer))
         return timer
 
-    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+    def _timer_handle_cancelled(self, handle: _Timer) -> None:
         self._cancelled += handle._scheduled
 
     def _run_once(self) -> None:

@@ -1,12 +1,11 @@
 """The API server's verbs over a Transport: documents in, bytes out, every write counted."""
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator
 
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import ResourceType
-from worker_agent.kube import errors, retry, verbs
+from worker_agent.kube import deadline, errors, retry, verbs
 from worker_agent.kube.budget import RateBudget
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.pieces import PatientReader
@@ -228,10 +227,8 @@ class Client:
     async def _answered(self, request: Request) -> bytes:
         status, began = 0, self.clock.monotonic()
         try:
-            async with asyncio.timeout(self._timeout):
-                response = await self.transport.request(request)
-                body = await response.read()
-                status = response.status
+            response, body = await deadline.within(self._timeout, self._read(request))
+            status = response.status
         except TimeoutError as error:
             raise errors.ServerSilent(
                 f"{request.method} {request.path}: no answer within {self._timeout:g} s"
@@ -242,13 +239,20 @@ class Client:
         self._settle(response, body)
         return body
 
+    async def _read(self, request: Request) -> tuple[Response, bytes]:
+        response = await self.transport.request(request)
+        return response, await response.read()
+
+    async def _read_refusal(self, request: Request) -> tuple[Response, bytes]:
+        """The body only where the request was refused: that of a stream is read by others."""
+        response = await self.transport.request(request)
+        return response, await response.read() if response.status >= 300 else b""
+
     async def _open(self, request: Request) -> Response:
         status = 0
         try:
-            async with asyncio.timeout(self._timeout):
-                response = await self.transport.request(request)
-                body = await response.read() if response.status >= 300 else b""
-                status = response.status
+            response, body = await deadline.within(self._timeout, self._read_refusal(request))
+            status = response.status
         except TimeoutError as error:
             raise errors.ServerSilent(f"watch of {request.path}: not opened within {self._timeout:g} s") from error
         finally:

@@ -209,48 +209,47 @@ class ApiServer:
         seconds = watch.timeout or _WATCH_SECONDS * (1 + random.random())
         end = loop.time() + seconds
         bookmark = loop.time() + _BOOKMARK_SECONDS if watch.bookmarks else end
-        while True:
-            if watch.converts:
-                await self._carried(watch.unconverted())
-            frames = watch.read(self.clock.now, None if self._log is None else self._durable)
-            if frames:
-                yield b"".join(frames)
-            now = loop.time()
-            if watch.ended or self._stopping or now >= end or (alive is not None and not alive()):
-                return
-            if frames:
-                continue  # what was committed while the reader was busy woke nobody
-            if now >= bookmark:
-                bookmark = now + _BOOKMARK_SECONDS
-                yield watch.bookmark()
-                continue
-            until = min(end, bookmark, math.inf if alive is None else now + _ALIVE_SECONDS)
-            # A timer may fire a hair too early; without a shortest wait that hair is spent in a busy loop.
-            await self._change(watch.store, max(_SHORTEST_WAIT_SECONDS, until - now))
+        with _Alarm(loop) as alarm:
+            while True:
+                if watch.converts:
+                    await self._carried(watch.unconverted())
+                frames = watch.read(self.clock.now, None if self._log is None else self._durable)
+                if frames:
+                    yield b"".join(frames)
+                now = loop.time()
+                if watch.ended or self._stopping or now >= end or (alive is not None and not alive()):
+                    return
+                if frames:
+                    continue  # what was committed while the reader was busy woke nobody
+                if now >= bookmark:
+                    bookmark = now + _BOOKMARK_SECONDS
+                    yield watch.bookmark()
+                    continue
+                until = min(end, bookmark, math.inf if alive is None else now + _ALIVE_SECONDS)
+                # A timer may fire a hair too early; without a shortest wait that hair is spent in a busy loop.
+                await self._change(watch.store, alarm, max(_SHORTEST_WAIT_SECONDS, until - now))
 
     async def _followed(self, first: bytes, log: LogRead) -> AsyncIterator[bytes]:
         """A log as it is written, until the container ends."""
         piece = first
-        while True:
-            if piece:
-                yield piece
-            if log.over or self._stopping:
-                return
-            seconds = log.seconds_to_next(self.clock.now())
-            await self._change(log.store, min(_ALIVE_SECONDS, max(_SHORTEST_WAIT_SECONDS, seconds)))
-            piece = log.read(self.clock.now())
+        with _Alarm(asyncio.get_running_loop()) as alarm:
+            while True:
+                if piece:
+                    yield piece
+                if log.over or self._stopping:
+                    return
+                seconds = log.seconds_to_next(self.clock.now())
+                await self._change(log.store, alarm, min(_ALIVE_SECONDS, max(_SHORTEST_WAIT_SECONDS, seconds)))
+                piece = log.read(self.clock.now())
 
-    async def _change(self, store: str, seconds: float) -> None:
+    async def _change(self, store: str, alarm: "_Alarm", seconds: float) -> None:
         """Wait for a commit to the collection, at most so long."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[None] = loop.create_future()
+        future = alarm.set(seconds)
         waiting = self._waiting.setdefault(store, {})
         waiting[future] = None
-        timer = loop.call_later(seconds, _resolve, future)
         try:
             await future
         finally:
-            timer.cancel()
             waiting.pop(future, None)
 
     def _count(self, request: Request, identity: Identity, status: int) -> None:
@@ -268,6 +267,40 @@ class ApiServer:
             await asyncio.gather(self._cleaning, return_exceptions=True)
         if self._log is not None:
             await self._log.close()
+
+
+class _Alarm:
+    """Bounds one wait after another. One timer serves them all: on a busy collection nearly every wait ends long before
+    it would ring, and a timer for each costs more than the wait. It may ring early, never late."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._future: asyncio.Future[None] = loop.create_future()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __enter__(self) -> "_Alarm":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop()
+
+    def set(self, seconds: float) -> "asyncio.Future[None]":
+        """What to wait for; done after ``seconds`` at the latest."""
+        self._future = self._loop.create_future()
+        due = self._loop.time() + seconds
+        if self._timer is None or self._timer.when() > due:
+            self._stop()
+            self._timer = self._loop.call_at(due, self._ring)
+        return self._future
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _ring(self) -> None:
+        self._timer = None
+        _resolve(self._future)
 
 
 def _resolve(future: asyncio.Future[None]) -> None:

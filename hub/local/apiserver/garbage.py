@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from hub.local.apiserver import namespace_end
-from hub.local.apiserver.call import document_of
 from hub.local.apiserver.crds import CLEANUP
 from hub.local.apiserver.identity import AUTHENTICATED, Identity
 from hub.local.apiserver.metadata import FOREGROUND, ORPHAN

@@ -16,9 +16,10 @@ class InProcessTransport:
         self._identity = identity
 
     async def request(self, request: Request) -> Response:
-        lowered = {name.lower(): value for name, value in request.headers.items()}
-        heard = Request(request.method, request.path, request.query, lowered, request.body)
-        answer = await self._server.answer(heard, self._identity)
+        if not all(name.islower() for name in request.headers):
+            lowered = {name.lower(): value for name, value in request.headers.items()}
+            request = Request(request.method, request.path, request.query, lowered, request.body)
+        answer = await self._server.answer(request, self._identity)
         headers = {"content-type": answer.content_type, **dict(answer.headers)}
         if answer.watch is not None:
             return Response(answer.status, headers, self._frames(answer.watch))

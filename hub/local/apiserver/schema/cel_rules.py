@@ -146,18 +146,23 @@ def errors(new: Any, old: Any, node: Node, path: str = "", unchanged: bool = Fal
     if node.rules:
         yield from _place_errors(new, old, node, path, unchanged)
     if isinstance(new, dict):
-        before = old if isinstance(old, dict) else {}
-        for key, value in new.items():
-            child = node.fields.get(key)
-            below = f"{path}.{key}" if path else key
-            if child is None:
-                child, below = node.element, f"{path}[{key}]"
-            if child is not None and child.deep_rules:
-                yield from errors(value, before.get(key, MISSING), child, below, unchanged)
+        yield from _map_errors(new, old if isinstance(old, dict) else {}, node, path, unchanged)
     elif isinstance(new, list) and node.element is not None and node.element.deep_rules:
         correlate = structural_validation.correlation(node.raw, old)
         for index, item in enumerate(new):
             yield from errors(item, correlate(item), node.element, f"{path}[{index}]", unchanged)
+
+
+def _map_errors(
+    new: dict[str, Any], old: dict[str, Any], node: Node, path: str, unchanged: bool
+) -> Iterator[FieldError]:
+    for key, value in new.items():
+        child = node.fields.get(key)
+        below = f"{path}.{key}" if path else key
+        if child is None:
+            child, below = node.element, f"{path}[{key}]"
+        if child is not None and child.deep_rules:
+            yield from errors(value, old.get(key, MISSING), child, below, unchanged)
 
 
 def _place_errors(new: Any, old: Any, node: Node, path: str, unchanged: bool) -> Iterator[FieldError]:
