@@ -51,7 +51,7 @@ class Walk:
         self._page = install_page.blocks()
         self._typed: dict[str, str] = {}
         for name in self.members:
-            self.kubectl(name, "wait", "node", "general-0", "general-1", "--for=create", "--timeout=60s")
+            self.kubectl(name, "wait", "node", "general-0", "general-1", "--for=create", "--timeout=180s")
         self.before = {name: self.objects(name) for name in self.members}
 
     def through(self, *headings: str) -> str:
@@ -191,7 +191,7 @@ def test_an_upgrade_touches_no_job(walk: Walk):
 def test_a_lock_out_is_ended_as_the_page_says(walk: Walk):
     walk.through(*RUN)
     walk.kubectl("manager", "scale", "-n", "fedhub-system", "deployment/fedhub-hub", "--replicas=0")
-    walk.kubectl("manager", "wait", "-n", "fedhub-system", "pods", "--all", "--for=delete", "--timeout=60s")
+    walk.kubectl("manager", "wait", "-n", "fedhub-system", "pods", "--all", "--for=delete", "--timeout=180s")
     create = ["create", "job", "locked", "-n", "default", "--image=none"]
     assert "failed calling webhook" in walk.kubectl("manager", *create, check=False)
     walk.through("When a webhook locks you out")

@@ -130,7 +130,7 @@ def said(command: str, server: Server, folder: Path) -> list[str]:
     arguments = shlex.split(command) if "{" not in command else [part.replace("\\", "") for part in command.split(" ")]
     environment = {**os.environ, "KUBECONFIG": str(server.kubeconfig_file), "HOME": str(folder), "EDITOR": "true"}
     done = subprocess.run(
-        [KUBECTL, *arguments[1:]], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
+        [KUBECTL, *arguments[1:]], cwd=folder, env=environment, capture_output=True, text=True, timeout=200, check=False
     )
     name = re.compile(rf"\b{re.escape(server.sort)}\b")
     lines = [*done.stdout.splitlines(), "-- standard error", *done.stderr.splitlines(), f"-- exit {done.returncode}"]

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from tests.realcluster.clusters import Server
 from tests.realcluster.differential.script import Body, Script, Step
 
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0
 COMPARED_HEADERS = ("content-type", "warning", "allow", "retry-after")
 
 
