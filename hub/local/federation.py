@@ -28,7 +28,8 @@ from worker_agent.tunnel import joining
 Say = Callable[[str], None]
 
 TOKEN_LIFETIME = timedelta(minutes=10)
-START_TIMEOUT_SECONDS = 60.0
+START_TIMEOUT_SECONDS = 120.0
+"""One that ends says so at once; on two busy cores one may take most of a minute to load its modules."""
 REAL_START_TIMEOUT_SECONDS = 240.0
 """Real control planes take 5 to 20 s of their own each, and turns on a machine with few cores."""
 

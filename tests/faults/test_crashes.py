@@ -31,8 +31,8 @@ from worker_agent.kube.informer import Event, Informer, document
 
 NAMESPACE = "training"
 KILLS = 6
-TIMEOUT_SECONDS = 240
-START_SECONDS = 120
+TIMEOUT_SECONDS = 420
+START_SECONDS = 180
 STANDING = ("phase", "active", "ready", "succeeded", "terminating", "uncountedTerminatedPods", "clusterName")
 POD_NAME = re.compile(r"^(?P<job>.+)-(?P<index>\d+)-[a-z0-9]{5}$")
 
