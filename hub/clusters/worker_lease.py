@@ -66,6 +66,8 @@ class WorkerLease:
         self._client = client
         self._hub = hub
         self._renewed_at = float("-inf")
+        self._written: Document | None = None
+        """As the server answered our last write, while nothing has failed since."""
 
     @property
     def fenced(self) -> bool:
@@ -120,10 +122,25 @@ class WorkerLease:
                 log.warning("hub lease not renewed: %s", error)
 
     async def _write(self) -> bool:
-        """One renewal; False when somebody else wrote in between."""
+        """One renewal; False when somebody else wrote in between.
+
+        What we wrote last is renewed unread: its version tells the server whether anybody (an agent that confirms, a
+        later leader) has written since. It is read after whatever failed, as an answer may have been lost; and by each
+        connection anew, as a server that goes back to a backup, and so to versions it has given before, ends them.
+        """
+        written, self._written = self._written, None
+        if written is not None:
+            try:
+                if await self._put(written):
+                    return True
+            except NotFound:
+                log.warning("hub lease on %s was deleted", self._cluster)
+        return await self._put(await self._read())
+
+    async def _put(self, found: Document | None) -> bool:
+        """Renews ``found`` unless somebody else has written since."""
         # It counts from before it was asked for: the agent may have seen it at any moment since.
         asked_at = self._client.clock.monotonic()
-        found = await self._read()
         lease = await self._renewed(found)
         try:
             if found is None:
@@ -134,6 +151,7 @@ class WorkerLease:
             return False
         self._renewed_at = asked_at
         written: Document = msgspec.json.decode(raw)
+        self._written = written
         self.term = int(value_at(written, "spec.leaseTransitions", 0))
         self.acknowledged = fencing.read(written, asked_at).acknowledged
         return True

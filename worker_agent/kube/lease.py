@@ -73,6 +73,8 @@ class LeaderElection:
         self._lapses_at = 0.0
         self._renewed_at = 0.0
         self._taken = False
+        self._written: Document | None = None
+        """As the server answered our last write, while nothing has failed since."""
 
     @property
     def leader(self) -> str:
@@ -156,27 +158,41 @@ class LeaderElection:
         return True
 
     async def _write_record(self) -> bool:
+        """A leader renews what it wrote last unread: its version tells the server whether anybody has written since."""
+        written, self._written = self._written, None
+        if written is not None and self.is_leader:
+            try:
+                await self._write(written)
+                return True
+            except (Conflict, NotFound) as error:
+                log.info("lease %s/%s is read again: %s", self._namespace, self._name, error)
         try:
             raw = await self._client.get(LEASES, self._name, self._namespace)
         except NotFound:
             return await self._create()
         lease: Document = msgspec.json.decode(raw)
-        spec = lease.setdefault("spec", {})
+        spec = lease.get("spec") or {}
         holder = self._holder = spec.get("holderIdentity") or ""
         self._observe(msgspec.json.encode([holder, spec.get("renewTime"), spec.get("leaseTransitions")]))
         duration = float(spec.get("leaseDurationSeconds") or self._timing.duration)
         self._lapses_at = self._seen_at + duration
         if holder not in ("", self.identity) and self._clock.monotonic() - self._seen_at < duration:
             return False
+        await self._write(lease)
+        return True
+
+    async def _write(self, lease: Document) -> None:
+        """Takes or renews the lease if it still is as given (else Conflict)."""
+        spec = dict(lease.get("spec") or {})
         now = micro_time(self._clock.now())
         self.term = max(self.term, int(spec.get("leaseTransitions") or 0))
-        if holder != self.identity or not self.is_leader:
+        if spec.get("holderIdentity") != self.identity or not self.is_leader:
             spec["leaseTransitions"] = self.term + 1
             spec["acquireTime"] = now
         spec.update(holderIdentity=self.identity, leaseDurationSeconds=round(self._timing.duration), renewTime=now)
-        await self._client.update(LEASES, lease, self._namespace)
+        raw = await self._client.update(LEASES, {**lease, "spec": spec}, self._namespace)
+        self._written = msgspec.json.decode(raw)
         self.term = int(spec.get("leaseTransitions") or 0)
-        return True
 
     async def _create(self) -> bool:
         now = micro_time(self._clock.now())

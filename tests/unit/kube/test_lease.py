@@ -125,6 +125,49 @@ async def test_losing_the_lease_to_another_stops_the_work():
     await first.stop()
 
 
+def asked(server: FakeServer) -> list[str]:
+    return [request.method for request in server.requests]
+
+
+async def test_a_leader_renews_what_it_wrote_without_reading_it():
+    server = FakeServer()
+    first = Candidate(server, "one")
+    await until(lambda: first.working)
+    await asyncio.sleep(10)
+    server.requests.clear()
+    await asyncio.sleep(10)
+    assert asked(server) == ["PUT"] * 5
+    await first.stop()
+
+
+async def test_a_lease_that_somebody_else_wrote_or_deleted_is_read_and_renewed_in_the_same_try():
+    server = FakeServer()
+    first = Candidate(server, "one")
+    await until(lambda: first.working)
+    await asyncio.sleep(10)
+    for change in (lambda: server.put("lease", spec=spec(server)), lambda: server.remove("lease")):
+        change()
+        server.requests.clear()
+        await asyncio.sleep(2)
+        assert asked(server)[:2] == ["PUT", "GET"] and len(asked(server)) == 3
+    assert (first.working, first.election.term, spec(server)["leaseTransitions"]) == (True, 0, 0)
+    await first.stop()
+
+
+async def test_after_an_answer_that_was_lost_the_lease_is_read():
+    server = FakeServer()
+    first = Candidate(server, "one")
+    await until(lambda: first.working)
+    await asyncio.sleep(10)
+    first.transport.down = True
+    await asyncio.sleep(2)
+    first.transport.down = False
+    server.requests.clear()
+    await asyncio.sleep(2)
+    assert asked(server) == ["GET", "PUT"]
+    await first.stop()
+
+
 async def test_work_that_ends_ends_the_election_and_releases():
     server = FakeServer()
 
