@@ -149,7 +149,7 @@ async def test_a_lease_that_somebody_else_wrote_or_deleted_is_read_and_renewed_i
         change()
         server.requests.clear()
         await asyncio.sleep(2)
-        assert asked(server)[:2] == ["PUT", "GET"] and len(asked(server)) == 3
+        assert asked(server) in (["PUT", "GET", "PUT"], ["PUT", "GET", "POST"])
     assert (first.working, first.election.term, spec(server)["leaseTransitions"]) == (True, 0, 0)
     await first.stop()
 
