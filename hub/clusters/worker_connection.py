@@ -1,8 +1,9 @@
 """An open connection to one worker: its client, its watches, and the objects they hold."""
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
@@ -31,7 +32,7 @@ from worker_agent.kube.clock import Clock
 from worker_agent.kube.errors import ApiError, Forbidden, NotFound, ServerSilent
 from worker_agent.kube.events import EventRecorder
 from worker_agent.kube.exec_transport import ExecTransport
-from worker_agent.kube.informer import Event
+from worker_agent.kube.informer import Event, Informer
 from worker_agent.kube.kubeconfig import ClusterConfig, KubeconfigError
 from worker_agent.kube.request_statistics import RequestStatistics
 from worker_agent.kube.transport import Transport, host_of
@@ -39,7 +40,6 @@ from worker_agent.kube.transport import Transport, host_of
 log = logging.getLogger(__name__)
 
 TIMED_OUT: Final = "watch establishment timed out"
-_POLL_SECONDS: Final = 0.05
 
 Subscriber = Callable[[str, ResourceType, Event[RemoteObject], bytes], None]
 """Hears ``(cluster, resource, event, raw)`` of every change on a worker; ``raw`` is empty when the object is gone."""
@@ -101,28 +101,49 @@ class WorkerConnection:
         self._unknown: list[str] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._open = False
+        self._heard = asyncio.Event()
+        """A watch has come to its first list, or failed otherwise than before."""
 
     def subscribe(self, subscriber: Subscriber) -> None:
         for resource, informer in self.watches.all():
             informer.add_handler(self._handler(resource, subscriber))
 
     async def open(self, patience: float) -> None:
-        """Start all watches and wait for their first lists. Raises ConnectionFailed; then close it."""
-        for resource, informer in self.watches.all():
-            self._tasks.append(asyncio.create_task(informer.run(), name=f"{self.name}: {resource.plural}"))
+        """Start all watches and wait for their first lists. Raises ConnectionFailed; then close it.
+
+        The Workloads come first and alone: a worker that does not answer is asked for one list, not for all.
+        """
         for resource, informer in self.watches.required.items():
             informer.add_health_handler(partial(self._health, resource))
         for informer in self.watches.knowledge.values():
             informer.add_health_handler(self._knowledge_health)
         deadline = self.client.clock.monotonic() + patience
-        while not self._settled():
-            if self.client.clock.monotonic() >= deadline:
-                raise ConnectionFailed(TIMED_OUT)
-            await self.client.clock.sleep(_POLL_SECONDS)
+        first = self.watches.required[WORKLOADS]
+        await self._follow([(WORKLOADS, first)], lambda: self._listed({WORKLOADS: first}), deadline)
+        others = [(resource, informer) for resource, informer in self.watches.all() if informer is not first]
+        await self._follow(others, self._settled, deadline)
         if self.lease is not None:
             await self._take(self.lease)
         self._unknown = self.unknown
         self._open = True
+
+    async def _follow(
+        self,
+        watches: Iterable[tuple[ResourceType, Informer[RemoteObject]]],
+        settled: Callable[[], bool],
+        deadline: float,
+    ) -> None:
+        """Start the watches and wait until they have settled. Raises ConnectionFailed."""
+        for resource, informer in watches:
+            self._tasks.append(asyncio.create_task(informer.run(), name=f"{self.name}: {resource.plural}"))
+        while not settled():
+            left = deadline - self.client.clock.monotonic()
+            if left <= 0:
+                raise ConnectionFailed(TIMED_OUT)
+            self._heard.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._heard.wait()
 
     @property
     def term(self) -> int:
@@ -210,23 +231,29 @@ class WorkerConnection:
         return None if found is None else msgspec.convert(found, ClusterQueue, strict=False)
 
     def _settled(self) -> bool:
-        required = True
-        for resource, informer in self.watches.required.items():
-            error = informer.last_error
-            if error is not None and not _is_absent(resource, error):
-                raise ConnectionFailed(_described(resource, error))
-            required = required and (error is not None or informer.synced.is_set())
-        return required and all(
+        return self._listed(self.watches.required) and all(
             informer.synced.is_set() or isinstance(informer.last_error, Forbidden | NotFound)
             for informer in self.watches.knowledge.values()
         )
 
+    def _listed(self, required: Mapping[ResourceType, Informer[RemoteObject]]) -> bool:
+        """Raises ConnectionFailed where one of them cannot be."""
+        listed = True
+        for resource, informer in required.items():
+            error = informer.last_error
+            if error is not None and not _is_absent(resource, error):
+                raise ConnectionFailed(_described(resource, error))
+            listed = listed and (error is not None or informer.synced.is_set())
+        return listed
+
     def _health(self, resource: ResourceType, error: BaseException | None) -> None:
+        self._heard.set()
         if error is not None and self._open and not _is_absent(resource, error):
             self._end(error)
 
     def _knowledge_health(self, error: BaseException | None) -> None:
         """A worker may change hands, and its definitions and our rights with it, while we are connected."""
+        self._heard.set()
         if self._open and self.unknown != self._unknown:
             self._unknown = self.unknown
             self.unknown_changed(self)
