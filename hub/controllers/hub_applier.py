@@ -56,10 +56,12 @@ class HubApplier:
     async def apply(self, intents: Sequence[HubIntent]) -> float | None:
         """Returns the seconds after which to look again. Raises ApiError, ConnectionError or ReconcileError; what
         follows a failed intent is not done, except inside EachCluster."""
+        groups = [(place, list(group)) for place, group in groupby(intents, _place)]
+        if len(groups) < 2:  # nothing waits for anybody before it is written
+            return await self._run(*groups[0]) if groups else None
         requeues: list[float] = []
         basis = dict(self._manager.versions(_own(intents)))
-        for place, group in groupby(intents, _place):
-            members = list(group)
+        for place, members in groups:
             self._still_stands(basis, members)
             seconds = await self._run(place, members)
             basis |= self._manager.versions(_own(members))

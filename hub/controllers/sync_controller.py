@@ -27,6 +27,7 @@ from worker_agent.api.meta import Key
 from worker_agent.api.multikueue import MultiKueueConfig
 from worker_agent.api.resource_type import JOBS
 from worker_agent.api.workload import Workload
+from worker_agent.engine import workload_status
 from worker_agent.engine.reservation import Observability
 from worker_agent.jobs import KINDS
 from worker_agent.kube.clock import Clock
@@ -233,7 +234,7 @@ class SyncController:
 
     def may_still_run(self, workload: Document) -> bool:
         """Whether another cluster may run the job of this Workload of the manager, which is being evicted here."""
-        if not (workload.get("status") or {}).get("clusterName"):
+        if not (workload.get("status") or {}).get("clusterName") or workload_status.is_true(workload, names.FINISHED):
             return False
         now = self._clock.now()
         key, federation = remote_objects.key_of(workload), self.federation()

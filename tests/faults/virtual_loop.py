@@ -82,14 +82,14 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def __init__(self) -> None:
         super().__init__()
-        self._now = 0.0
+        self.moment = 0.0
         self._turns = 0
         self._timers: list[tuple[float, int, _Timer]] = []
         self._made = 0
         self._cancelled = 0
 
     def time(self) -> float:
-        return self._now
+        return self.moment
 
     def get_debug(self) -> bool:
         return False
@@ -102,7 +102,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def call_later(
         self, delay: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        return self.call_at(self._now + delay, callback, *args, context=context)
+        return self.call_at(self.moment + delay, callback, *args, context=context)
 
     def call_at(
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
@@ -121,17 +121,24 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self._jump()
         self._turns += 1
         if self._turns % 100 == 0:
-            self._now += RESOLUTION  # a real clock moves on, also for who waits less than a float can tell
+            self.moment += RESOLUTION  # a real clock moves on, also for who waits less than a float can tell
         if self._turns > TURNS_AT_ONE_MOMENT:
-            raise Stuck(f"time stands still at {self._now:.3f}: somebody goes round and round")
+            raise Stuck(f"time stands still at {self.moment:.3f}: somebody goes round and round")
         self._take_due()
         for _ in range(len(ready)):
             handle = ready.popleft()
-            if not handle._cancelled:
-                handle._run()
+            if handle._cancelled:
+                continue
+            try:
+                handle._context.run(handle._callback, *handle._args)
+            except (SystemExit, KeyboardInterrupt):
+                raise
+            except BaseException as error:
+                told = {"message": "a callback failed", "exception": error, "handle": handle}
+                self.call_exception_handler(told)
 
     def _take_due(self) -> None:
-        timers, due = self._timers, self._now + RESOLUTION
+        timers, due = self._timers, self.moment + RESOLUTION
         while timers and timers[0][0] < due:
             timer = heappop(timers)[2]
             timer._scheduled = False
@@ -152,8 +159,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self._cancelled -= 1
         if not timers:
             raise Stuck("no timer is set and nothing is ready")
-        if timers[0][0] > self._now:
-            self._now = timers[0][0]
+        if timers[0][0] > self.moment:
+            self.moment = timers[0][0]
             self._turns = 0
 
 

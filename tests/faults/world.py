@@ -23,6 +23,7 @@ from tests.faults.lines import Line
 from tests.faults.model import MANAGER
 from tests.faults.players import JobPlayer
 from tests.faults.script import LINES, WORKERS, Script
+from tests.faults.virtual_loop import VirtualLoop
 from worker_agent.api import crds
 from worker_agent.api.document import Document
 from worker_agent.api.meta import Key
@@ -90,20 +91,26 @@ class EventsUnread(InProcessTransport):
 
 
 class WorldClock(LoopClock):
-    """Bound to the loop it is made in, which every history of a process runs on: it is read a thousand times in each.
+    """Bound to the loop it is made in, which every history of a process runs on: it is read two thousand times in each.
 
     ``skew``: its wall time is so many seconds ahead, and may jump."""
 
     def __init__(self, seed: int, skew: float = 0.0) -> None:
         super().__init__(START, seed)
         self.skew = skew
-        self._loop_time = asyncio.get_running_loop().time
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        self._loop = loop
+        self._told = float("nan"), START
 
     def now(self) -> datetime:
-        return START + timedelta(seconds=self._loop_time() + self.skew)
+        seconds = self._loop.moment + self.skew
+        if seconds != self._told[0]:  # much happens at one moment
+            self._told = seconds, START + timedelta(seconds=seconds)
+        return self._told[1]
 
     def monotonic(self) -> float:
-        return self._loop_time()
+        return self._loop.moment
 
 
 class World(Federation):

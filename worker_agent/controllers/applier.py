@@ -68,6 +68,8 @@ class Applier:
         writes are compared with. Raises ApiError (Conflict: somebody else wrote meanwhile), ConnectionError and
         ReconcileError.
         """
+        if not intents:
+            return None  # as most looks end
         batch = self._begin(intents)
         writes = _folded(intents)
         if writes:

@@ -203,11 +203,12 @@ class EngineTask(_Base):
             if self._inbox or wait == 0.0:
                 await asyncio.sleep(0)
                 continue
+            alarm = None if wait is None else asyncio.get_running_loop().call_later(wait, self._bell.set)
             try:
-                async with asyncio.timeout(wait):
-                    await self._bell.wait()
-            except TimeoutError:
-                continue
+                await self._bell.wait()
+            finally:
+                if alarm is not None:
+                    alarm.cancel()
 
     def step(self) -> float | None:
         """One step, for tests that drive the engine themselves."""
