@@ -49,6 +49,27 @@ async def test_never_two_workers_on_one_key():
     assert set(most.values()) == {1}
 
 
+async def test_as_many_work_as_there_are_keys_and_one_waits():
+    def at_work() -> int:
+        return sum(task.get_name().startswith("crowd ") for task in asyncio.all_tasks())
+
+    async def reconcile(key: int) -> None:
+        await asyncio.sleep(1)
+
+    controller = Controller("crowd", reconcile, workers=4, clock=clock())
+    async with running(controller):
+        await until(lambda: at_work() == 1)
+        controller.enqueue(0)
+        await until(lambda: controller.active == 1)
+        assert at_work() == 2
+        for key in range(1, 9):
+            controller.enqueue(key)
+        await until(lambda: controller.active == 4)
+        assert at_work() == 4
+        await until(lambda: controller.results[Result.SUCCESS] == 9)
+    assert asyncio.get_running_loop().time() == pytest.approx(3, abs=0.1)
+
+
 async def test_a_returned_delay_leads_to_another_look():
     times = []
 
