@@ -25,7 +25,8 @@ def test_runs_on_real_clusters_take_about_as_long_as_each_other():
 
 
 def test_files_that_share_a_federation_are_in_one_run():
-    together = {"integration/local/dialled/test_dialling_agent.py", "integration/local/dialled/test_logs.py"}
+    folder = "integration/local/both_sources"
+    together = {f"{folder}/test_dialling_agent.py", f"{folder}/test_logs.py"}
     (share,) = (each for each in shares.dealt({NEWEST: SUITES}) if together & set(each.files))
     assert together <= set(share.files)
 

@@ -1,15 +1,16 @@
 """``fedhub logs``, ``pods`` and ``events`` as commands, over a worker that dials in and one that is dialled."""
 
 import json
-import subprocess
-import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 
+from hub.cli import app
 from hub.local.federation import Federation
 from tests import cluster_choice
+from tests.command_line import Said, typed
 from tests.local_federation import Kubectl
 
 pytestmark = pytest.mark.timeout(600)  # real control planes take their time on a busy machine
@@ -44,15 +45,8 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: eve}]
 """
 
 
-def fedhub(federation: Federation, *words: str) -> subprocess.CompletedProcess[str]:
-    kubeconfig = str(federation.layout.cluster_kubeconfig("manager"))
-    return subprocess.run(
-        [sys.executable, "-m", "hub.cli", *words, "--kubeconfig", kubeconfig],
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
+def fedhub(federation: Federation, *words: str) -> Said:
+    return typed(app, *words, "--kubeconfig", str(federation.layout.cluster_kubeconfig("manager")))
 
 
 def submitted(federation: Federation, name: str, worker: str) -> None:
@@ -87,6 +81,12 @@ def until_told_by(federation: Federation, job: tuple[str, ...], clusters: set[st
             return
         assert found < clusters, found
         assert time.monotonic() < deadline, found
+
+
+@pytest.fixture(autouse=True)
+def _no_job_stays(federation: Federation) -> Iterator[None]:
+    yield
+    Kubectl(federation, "manager")("delete", "jobs", "--all", "-n", "training")
 
 
 @pytest.mark.parametrize("worker", ["berlin", "tokyo"])

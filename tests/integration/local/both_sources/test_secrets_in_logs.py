@@ -12,7 +12,7 @@ import pytest
 
 from hub.local.federation import Federation
 from tests import secret_search
-from tests.integration.local.dialled.test_dialling_agent import invite, join, runs_a_job
+from tests.integration.local.both_sources.test_dialling_agent import invite, join, runs_a_job
 from tests.local_federation import Kubectl
 
 MARKS = {name: f"leaked-if-seen-{name}-0123456789abcdef" for name in ("token", "password", "odd", "file", "plugin")}

@@ -1,6 +1,6 @@
 """A job that no cluster has nodes for: two are asked, the quicker autoscaler wins, the other is told off in time."""
 
-from tests.integration.local.one_cluster.test_provisioning import BURST_FLAVOR, GANG, GROWING_QUEUE
+from tests.integration.local.two_workers.test_provisioning import BURST_FLAVOR, GANG, GROWING_QUEUE
 from tests.local_federation import Kubectl
 
 MANAGER_QUEUE = (

@@ -3,8 +3,6 @@ with that cluster as the worker."""
 
 import re
 
-import pytest
-
 from tests.kueue_examples import FOLDER, needs_examples
 from tests.local_federation import Kubectl
 
@@ -59,11 +57,6 @@ spec:
         image: registry.example/job:1
         resources: {{requests: {{cpu: "3", memory: 1Gi}}}}
 """
-
-
-@pytest.fixture
-def kubectl(federation):
-    return Kubectl(federation, "quick")
 
 
 def setup_text() -> str:

@@ -1,15 +1,19 @@
-"""A federation of real processes in which one worker is reached only by what its agent dialled."""
+"""A federation of real processes in which the one worker that takes jobs is reached only by what its agent dialled."""
 
 import asyncio
 import json
-import subprocess
-import sys
 
 import pytest
+import typer
 
+from hub.cli import app as hub_app
 from hub.local import processes
 from hub.local.federation import Federation
+from tests.command_line import typed
 from tests.local_federation import Kubectl
+from worker_agent.cli import app as agent_app
+
+pytestmark = pytest.mark.usefixtures("berlin_alone")
 
 JOB = """
 apiVersion: batch/v1
@@ -25,33 +29,22 @@ spec:
 """
 
 
-def command(federation: Federation, module: str, cluster: str, *words: str, stdin: str = "") -> str:
+def command(federation: Federation, app: typer.Typer, cluster: str, *words: str, stdin: str = "") -> str:
     kubeconfig = federation.layout.cluster_kubeconfig(cluster)
-    done = subprocess.run(
-        [sys.executable, "-m", module, *words, "--kubeconfig", str(kubeconfig)],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
+    done = typed(app, *words, "--kubeconfig", str(kubeconfig), stdin=stdin)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def invite(federation: Federation) -> dict:
     settings = str(federation.layout.configuration("hub"))
-    return json.loads(
-        command(federation, "hub.cli", "manager", "enroll", "berlin", "--config", settings, "--output", "json")
-    )
+    return json.loads(command(federation, hub_app, "manager", "enroll", "berlin", "--config", settings, "-o", "json"))
 
 
 def join(federation: Federation, invitation: dict, *more: str) -> dict:
     words = ["join", "berlin", "--hub", *invitation["hubs"], "--ca-pin", invitation["caPin"], "--token", "-"]
-    told = command(
-        federation, "worker_agent.cli", "berlin", *words, *more, "-o", "json", stdin=f"{invitation['token']}\n"
-    )
-    return json.loads(told)
+    token = f"{invitation['token']}\n"
+    return json.loads(command(federation, agent_app, "berlin", *words, *more, "-o", "json", stdin=token))
 
 
 def runs_a_job(federation: Federation) -> None:
@@ -63,7 +56,8 @@ def runs_a_job(federation: Federation) -> None:
 def test_job_runs_on_the_worker_that_dialled(federation):
     source = Kubectl(federation, "manager")("get", "multikueuecluster/berlin", "-o", "jsonpath={.spec.clusterSource}")
     assert json.loads(source) == {"agent": {"name": "berlin"}}
-    assert not Kubectl(federation, "manager")("get", "secrets", "-n", "kueue-system", "-o", "name").count("kubeconfig")
+    secrets = Kubectl(federation, "manager")("get", "secrets", "-n", "kueue-system", "-o", "name").split()
+    assert [name for name in secrets if "kubeconfig" in name] == ["secret/tokyo-kubeconfig"]
     runs_a_job(federation)
 
 
@@ -91,36 +85,23 @@ def check_logs(federation: Federation, invitation: dict) -> None:
     query = "jsonpath={.data.tls\\.key}"
     key = Kubectl(federation, "berlin")("get", "secret/fedhub-agent-identity", "-n", "kueue-system", "-o", query)
     logs = [path.read_text(errors="replace") for path in federation.layout.logs.iterdir()]
-    assert len(logs) == 4
+    assert len(logs) == 6
     secret = invitation["token"].partition(".")[2]
     for text in (secret, key[:60], "PRIVATE KEY", "BEGIN CERTIFICATE"):
         assert not [log for log in logs if text in log], text
 
 
 def test_cluster_commands(federation):
-    (row,) = json.loads(command(federation, "hub.cli", "manager", "cluster", "list", "-o", "json"))
+    rows = json.loads(command(federation, hub_app, "manager", "cluster", "list", "-o", "json"))
+    row, other = sorted((row for row in rows if not row["name"].startswith("bad-")), key=lambda row: row["name"])
     assert (row["name"], row["source"], row["connected"], row["scheduling"]) == ("berlin", "agent", "yes", "open")
+    assert (other["name"], other["source"], other["connected"]) == ("tokyo", "kubeConfig", "yes")
     assert row["message"].startswith('Connected by the link that agent "berlin" holds to ')
     manager = Kubectl(federation, "manager")
     long = JOB.replace('run-seconds: "1"', 'run-seconds: "600"')
     name = manager("create", "-f", "-", "-o", "name", stdin=long).strip()
     Kubectl(federation, "berlin").wait(name, "create", "-n", "training")
-    drained = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "hub.cli",
-            "cluster",
-            "drain",
-            "berlin",
-            "--kubeconfig",
-            str(federation.layout.kubeconfig),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
+    drained = typed(hub_app, "cluster", "drain", "berlin", "--kubeconfig", str(federation.layout.kubeconfig))
     assert drained.returncode == 3
     assert name.removeprefix("job.batch/") in drained.stdout
     assert "1 of 1 workloads have nowhere else to go" in drained.stderr
@@ -129,7 +110,7 @@ def test_cluster_commands(federation):
 
 def test_withdrawn_worker_is_out_and_comes_back_by_a_new_invitation(federation):
     manager = Kubectl(federation, "manager")
-    command(federation, "hub.cli", "manager", "unenroll", "berlin")
+    command(federation, hub_app, "manager", "unenroll", "berlin")
     reason = 'jsonpath={.status.conditions[?(@.type=="Active")].reason}'
     manager.wait("multikueuecluster/berlin", f"{reason}=AgentNotEnrolled")
     join(federation, invite(federation), "--replace")

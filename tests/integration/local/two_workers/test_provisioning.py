@@ -2,7 +2,7 @@
 
 import json
 
-from hub.local.spec import Autoscaler, NodeGroup
+from hub.local.spec import NodeGroup
 from tests.kueue_examples import FOLDER, needs_examples
 from tests.local_federation import Kubectl
 
@@ -21,7 +21,6 @@ BURST = NodeGroup(
     capacity={"cpu": "8", "memory": "32Gi", "pods": "110"},
     labels={"pool": "burst", "rack": "r1"},
 )
-QUICK = Autoscaler(accept_seconds=1, provision_seconds=2, booking_seconds=30, idle_seconds=2)
 
 BURST_FLAVOR = """
 apiVersion: kueue.x-k8s.io/v1beta2
@@ -136,6 +135,7 @@ def test_published_example_works_unchanged(kubectl):
     kubectl("delete", "job", name, "-n", "default")
     kubectl.wait("provreq", "delete", "--all", "-n", "default")
     kubectl.wait("podtemplate", "delete", "--all", "-n", "default")
+    kubectl("delete", "-f", str(EXAMPLE / "provisioning-setup.yaml"))
 
 
 def test_nodes_come_for_a_gang_in_one_rack_and_go_after_it(kubectl):

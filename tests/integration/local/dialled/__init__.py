@@ -1,1 +1,0 @@
-"""One federation for all files here: the demo's manager, and berlin, whose agent dials in."""
