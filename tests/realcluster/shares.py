@@ -28,7 +28,7 @@ SECONDS: Mapping[str, float] = {
     "integration/federation/test_dispatch.py": 60,
     "integration/federation/test_outages.py": 45,
     "integration/federation/test_provisioning.py": 45,
-    "integration/local/test_demo.py": 64,
+    "integration/local/test_demo.py": 42,
     "integration/local/test_job_kinds.py": 1,
     "integration/local/test_job_kinds_dispatched.py": 1,
     "integration/local/test_job_kinds_evicted.py": 1,

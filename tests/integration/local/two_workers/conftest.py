@@ -10,7 +10,8 @@ from tests.local_federation import BIG_NODES, Kubectl, cluster, running
 
 
 def worker(name: str, provision_seconds: float, standing: Sequence[NodeGroup] = ()) -> Cluster:
-    rules = Autoscaler(accept_seconds=1, provision_seconds=provision_seconds, idle_seconds=2)
+    """Nodes stay a moment after their pods, whose places are looked at until then: pods go with their nodes."""
+    rules = Autoscaler(accept_seconds=1, provision_seconds=provision_seconds, idle_seconds=5)
     return Cluster(name=name, node_groups=[BURST, *standing], autoscaler=rules)
 
 

@@ -1,6 +1,10 @@
 """Jobs that wait for nodes, typed with unmodified kubectl: Kueue's published example, then nodes that come and go."""
 
 import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
 
 from hub.local.spec import NodeGroup
 from tests.kueue_examples import FOLDER, needs_examples
@@ -105,28 +109,43 @@ def pods_of(kubectl: Kubectl, job: str) -> list[dict]:
     return json.loads(found)["items"]
 
 
-@needs_examples
-def test_published_example_works_unchanged(kubectl):
+@pytest.fixture
+def jobs_end(kubectl: Kubectl) -> Iterator[None]:
+    """With the test, however it ends: others use these names."""
+    yield
+    kubectl("delete", "jobs", "--all", "-n", "default")
+
+
+@pytest.fixture
+def published(kubectl: Kubectl) -> Iterator[None]:
+    """Kueue's queues of this example, taken away after it, for its others have queues of the same names."""
     kubectl("apply", "-f", str(EXAMPLE / "provisioning-setup.yaml"))
+    yield
+    kubectl("delete", "jobs", "--all", "-n", "default")
+    kubectl("delete", "-f", str(EXAMPLE / "provisioning-setup.yaml"))
+
+
+@needs_examples
+def test_published_example_works_unchanged(kubectl, published):
     kubectl.wait("admissioncheck/sample-prov", "condition=Active")
     kubectl.wait("clusterqueue/cluster-queue", "condition=Active")
     name = kubectl("create", "-f", str(EXAMPLE / "sample-job.yaml"), "-o", "name").strip().removeprefix("job.batch/")
 
     kubectl.wait("workload", "condition=Admitted", "--all", "-n", "default")
-    (request,) = json.loads(kubectl("get", "provreq", "-n", "default", "-o", "json"))["items"]
+    # At once, for all of it goes when the pods have run, which they do for a few seconds.
+    with ThreadPoolExecutor() as asking:
+        listed = asking.submit(kubectl, "get", "provreq,podtemplate", "-n", "default", "-o", "json")
+        shown = asking.submit(kubectl, "get", "provreq", "-n", "default").result().splitlines()
+    request, template = json.loads(listed.result())["items"]
     assert request["spec"]["parameters"] == {"maxRunDurationSeconds": "600"}
     assert request["spec"]["podSets"][0]["count"] == 3
-    shown = kubectl("get", "provreq", "-n", "default").splitlines()
     assert shown[0].split() == ["NAME", "ACCEPTED", "PROVISIONED", "FAILED", "AGE"]
     assert shown[1].split()[:3] == [request["metadata"]["name"], "True", "True"]
-    template = json.loads(
-        kubectl("get", "podtemplate", request["spec"]["podSets"][0]["podTemplateRef"]["name"], "-o", "json")
-    )
+    assert template["metadata"]["name"] == request["spec"]["podSets"][0]["podTemplateRef"]["name"]
     assert template["metadata"]["ownerReferences"][0]["uid"] == request["metadata"]["uid"]
 
-    kubectl.wait(
-        "pod", "jsonpath={.status.phase}=Running", "-n", "default", "-l", f"batch.kubernetes.io/job-name={name}"
-    )
+    started = "jsonpath={.status.startTime}"
+    kubectl.wait("pod", started, "-n", "default", "-l", f"batch.kubernetes.io/job-name={name}")
     pods = pods_of(kubectl, name)
     assert {pod["spec"]["nodeName"] for pod in pods} == {"gpu-0"}
     consume = "autoscaling.x-k8s.io/consume-provisioning-request"
@@ -135,10 +154,9 @@ def test_published_example_works_unchanged(kubectl):
     kubectl("delete", "job", name, "-n", "default")
     kubectl.wait("provreq", "delete", "--all", "-n", "default")
     kubectl.wait("podtemplate", "delete", "--all", "-n", "default")
-    kubectl("delete", "-f", str(EXAMPLE / "provisioning-setup.yaml"))
 
 
-def test_nodes_come_for_a_gang_in_one_rack_and_go_after_it(kubectl):
+def test_nodes_come_for_a_gang_in_one_rack_and_go_after_it(kubectl, jobs_end):
     kubectl("apply", "-f", "-", stdin=GROWING_QUEUE)
     kubectl.wait("clusterqueue/growing", "condition=Active")
     kubectl("create", "-f", "-", stdin=GANG)
@@ -148,4 +166,3 @@ def test_nodes_come_for_a_gang_in_one_rack_and_go_after_it(kubectl):
     assert sorted(pod["spec"]["nodeName"] for pod in pods_of(kubectl, "gang")) == ["burst-0", "burst-1"]
     kubectl.wait("node/burst-0", "delete")
     kubectl.wait("node/burst-1", "delete")
-    kubectl("delete", "job", "gang", "-n", "default")
