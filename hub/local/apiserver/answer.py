@@ -88,6 +88,8 @@ def _check_include(include: str) -> None:
 
 def wants_yaml(accept: str) -> bool:
     """Whether YAML is the first of an Accept header's types that is served."""
+    if accept == JSON:
+        return False
     for clause in accept.split(","):
         media = clause.partition(";")[0].strip()
         if media in (JSON, "*/*", "application/*"):

@@ -6,6 +6,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import lru_cache
 from typing import Protocol
 
 from hub.local.apiserver import failure
@@ -308,6 +309,7 @@ def _resolve(future: asyncio.Future[None]) -> None:
         future.set_result(None)
 
 
+@lru_cache(1024)
 def shape(path: str) -> str:
     """The resource and subresource of a path without namespace and name: ``batch/v1/jobs/status``."""
     parts = [part for part in path.split("/") if part]

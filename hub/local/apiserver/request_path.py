@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import unquote
 
 from hub.local.apiserver import failure
@@ -32,7 +33,22 @@ def split(path: str) -> list[str]:
 
 def read(table: ResourceTable, request: Request, query: Mapping[str, str]) -> Target | None:
     """The target of a request for a served resource; None when no such resource is served."""
-    parts = split(request.path)
+    place = _place(request.path)
+    if place is None:
+        return None
+    group, version, plural, namespace, name, subresource = place
+    resource = table.find(group, version, plural)
+    if resource is None or (namespace and not resource.namespaced):
+        return None
+    if name and resource.namespaced and not namespace:
+        return None
+    return Target(resource, _verb(request.method, name, query), namespace, name, subresource)
+
+
+@lru_cache(1024)
+def _place(path: str) -> tuple[str, str, str, str, str, str] | None:
+    """Group, version, plural, namespace, name and subresource of a path; None where it can be no resource's."""
+    parts = split(path)
     if len(parts) >= 3 and parts[0] == "api":
         group, version, rest = "", parts[1], parts[2:]
     elif len(parts) >= 4 and parts[0] == "apis":
@@ -42,14 +58,10 @@ def read(table: ResourceTable, request: Request, query: Mapping[str, str]) -> Ta
     namespace = ""
     if rest[0] == "namespaces" and len(rest) >= 3 and not (len(rest) == 3 and rest[2] in _ON_NAMESPACE):
         namespace, rest = rest[1], rest[2:]
-    resource = table.find(group, version, rest[0])
-    if resource is None or (namespace and not resource.namespaced) or len(rest) > 3:
+    if len(rest) > 3:
         return None
-    name = rest[1] if len(rest) > 1 else ""
-    if name and resource.namespaced and not namespace:
-        return None
-    subresource = rest[2] if len(rest) > 2 else ""
-    return Target(resource, _verb(request.method, name, query), namespace, name, subresource)
+    plural, name, subresource = (*rest, "", "")[:3]
+    return group, version, plural, namespace, name, subresource
 
 
 def _verb(method: str, name: str, query: Mapping[str, str]) -> str:

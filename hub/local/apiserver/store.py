@@ -20,7 +20,7 @@ from hub.local.apiserver.resources import ResourceTable
 from worker_agent.api.document import Document
 
 _OPENING = b'"metadata":{"resourceVersion":"'
-_NOT_IN_BODY = frozenset({"kind", "apiVersion", "metadata"})
+_NOT_IN_BODY = ("kind", "apiVersion")
 WINDOW = 10_000
 """Events a collection keeps for watches that come back; older revisions are answered with 410."""
 
@@ -90,7 +90,10 @@ def _body(document: Document, version: int) -> bytes:
     first.update(document["metadata"])
     first["resourceVersion"] = str(version)
     ordered: Document = {"metadata": first}
-    ordered.update(part for part in document.items() if part[0] not in _NOT_IN_BODY)
+    ordered.update(document)
+    ordered["metadata"] = first
+    for name in _NOT_IN_BODY:
+        ordered.pop(name, None)
     return encode(ordered)[1:]
 
 

@@ -34,12 +34,14 @@ def manager(call: Call) -> str:
         kind = f"{call.target.verb.capitalize()}Options"
         fault = FieldError("FieldValueTooLong", "fieldManager", "may not be more than 128 bytes")
         raise failure.invalid("meta.k8s.io", kind, "", [fault])
-    for position, letter in enumerate(given):
-        if not letter.isprintable():
-            why = f"invalid character U+{ord(letter):04X} (at position {position})"
-            raise failure.invalid("meta.k8s.io", f"{call.target.verb.capitalize()}Options", "", [_manager(given, why)])
+    if not given.isprintable():
+        position, letter = next((at, letter) for at, letter in enumerate(given) if not letter.isprintable())
+        why = f"invalid character U+{ord(letter):04X} (at position {position})"
+        raise failure.invalid("meta.k8s.io", f"{call.target.verb.capitalize()}Options", "", [_manager(given, why)])
+    if given:
+        return given
     agent = call.request.headers.get("user-agent", "").partition("/")[0]
-    return given or "".join(letter for letter in agent if letter.isprintable())[:128]
+    return "".join(letter for letter in agent if letter.isprintable())[:128]
 
 
 def _manager(given: str, why: str) -> FieldError:

@@ -113,6 +113,8 @@ def difference(left: FieldSet, right: FieldSet) -> FieldSet:
         if other is None:
             result[element] = below
             continue
+        if below == other:
+            continue
         rest = node(difference(_children(below), _children(other)), is_member(below) and not is_member(other))
         if rest is not None:
             result[element] = rest

@@ -59,7 +59,7 @@ def _is_clean_below(item: Any, child: Node) -> bool:
 def with_clean_metadata(document: dict[str, Any]) -> dict[str, Any]:
     """The object without empty fields in its metadata."""
     metadata = document.get("metadata") or {}
-    if not any(item is None or item in ("", [], {}) for item in metadata.values()):
+    if all(metadata.values()) or not any(item is None or item in ("", [], {}) for item in metadata.values()):
         return document
     kept = {key: item for key, item in metadata.items() if item is not None and item not in ("", [], {})}
     return {**document, "metadata": kept}

@@ -5,6 +5,7 @@ out; ``typed_comparison`` says what changed, ``typed_check`` whether a value fit
 share what stayed.
 """
 
+import re
 from typing import Any, Final
 
 import msgspec
@@ -17,6 +18,8 @@ MAP: Final = "map"
 LIST: Final = "list"
 SCALAR: Final = "scalar"
 Path = tuple[str, ...]
+_is_plain = re.compile(r"[ !#-\[\]-~]*").fullmatch
+"""Text that JSON writes as it stands, between quotes."""
 
 
 class TypeMismatch(ValueError):
@@ -54,7 +57,7 @@ def element_of(item: Any, node: Node) -> str:
         raise TypeMismatch("not supported: associative list with lists as elements")
     if item is None:
         raise TypeMismatch("associative list without keys has an element that's an explicit null")
-    return f'v:"{item}"' if type(item) is str and item.isalnum() else "v:" + msgspec.json.encode(item).decode()
+    return f'v:"{item}"' if type(item) is str and _is_plain(item) else "v:" + msgspec.json.encode(item).decode()
 
 
 def _keyed_element(item: Any, node: Node) -> str:
@@ -65,7 +68,7 @@ def _keyed_element(item: Any, node: Node) -> str:
     keys = node.list_keys
     if len(keys) == 1:
         value = item.get(keys[0], MISSING)
-        if type(value) is str and value.isalnum():
+        if type(value) is str and _is_plain(value):
             return f'k:{{"{keys[0]}":"{value}"}}'
     found = {}
     for key in sorted(keys):
