@@ -1,6 +1,7 @@
 """Publishes the ClusterCapacity named ``this``: what the hub knows of this cluster beyond its Kueue objects.
 
-Written when it says something new, at most every five seconds but for new flavors; an idle cluster costs no writes.
+Written when it says something new, at most every five seconds but for new flavors, and where only the use of quotas is
+new at most every half minute; an idle cluster costs no writes.
 """
 
 from collections.abc import Sequence
@@ -22,11 +23,16 @@ from worker_agent.kube.controller import Controller
 INTERVAL_SECONDS = 5.0
 SOON_SECONDS = 0.2
 """After flavors came or went: a hub sends nothing to a flavor whose nodes it has not been told of."""
+USE_SECONDS = 30.0
+"""Between two reports that differ in the use of quotas alone: people read it there, while hubs follow the Workloads
+themselves, and a ClusterQueue's own status tells it at once."""
 
 FIELD_MANAGER = "fedhub-agent"
 KEY = Key("", names.CLUSTER_CAPACITY_NAME)
 _TOLD_ALWAYS = "reportedAt"
 """The one field that is new in every report and no reason to write one."""
+_USE = frozenset({"used", "reserved", "borrowable"})
+"""What of a quota is new with every workload."""
 
 
 NEEDS = (
@@ -47,6 +53,8 @@ class CapacityPublisher:
         self._clock = clock
         self._integrations = tuple(integrations)
         self._written_at = float("-inf")
+        self._looked_at = float("-inf")
+        """When there was something new last, written or not."""
         self._told_flavors: frozenset[str] = frozenset()
         self.controller: Controller[Key] = Controller("clustercapacity", self._publish, clock=clock)
         engine.add_view_handler(self._view_changed)
@@ -56,7 +64,7 @@ class CapacityPublisher:
         await self.controller.run()
 
     def _view_changed(self, view: EngineView) -> None:
-        wait = self._written_at + INTERVAL_SECONDS - self._clock.monotonic()
+        wait = self._looked_at + INTERVAL_SECONDS - self._clock.monotonic()
         if self._flavors() != self._told_flavors:
             wait = min(wait, SOON_SECONDS)
         self.controller.enqueue(KEY, max(0.0, wait))
@@ -68,9 +76,14 @@ class CapacityPublisher:
         self._told_flavors = self._flavors()
         status: Document = await self._engine.ask(partial(capacity.report, integrations=self._integrations))
         present = self._known.document(CLUSTER_CAPACITIES, key)
-        if present is not None and _news(present.get("status") or {}) == _news(status):
+        told, news = _news((present or {}).get("status") or {}), _news(status)
+        if present is not None and told == news:
             return None
-        self._written_at = self._clock.monotonic()
+        now = self._looked_at = self._clock.monotonic()
+        left = self._written_at + USE_SECONDS - now
+        if present is not None and left > 0 and _without_use(told) == _without_use(news):
+            return left
+        self._written_at = now
         if present is None:
             document: Document = {
                 "apiVersion": CLUSTER_CAPACITIES.api_version,
@@ -90,3 +103,11 @@ class CapacityPublisher:
 
 def _news(status: Document) -> Document:
     return {name: value for name, value in status.items() if name != _TOLD_ALWAYS}
+
+
+def _without_use(news: Document) -> Document:
+    queues = [
+        {**queue, "quotas": [{n: v for n, v in quota.items() if n not in _USE} for quota in queue.get("quotas") or ()]}
+        for queue in news.get("clusterQueues") or ()
+    ]
+    return {**news, "clusterQueues": queues}
