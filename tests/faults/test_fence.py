@@ -295,3 +295,17 @@ def test_a_lease_is_as_old_as_a_watch_knows_it_to_be_however_long_nobody_has_rea
         assert copy["spec"]["active"] is False
 
     federation(story, keep=False)
+
+
+def test_a_copy_that_is_told_to_stop_when_it_holds_quota_already_is_stopped_too():
+    async def story(world):
+        await world.kill("hub")
+        await _send(world, "w1", "late", "1")
+        await asyncio.sleep(5)
+        assert places(world, "late") == ["w1"]
+        body = {"metadata": {"annotations": {names.ON_CONTACT_LOST_ANNOTATION: names.STOP_ON_CONTACT_LOST}}}
+        await world.clients["w1"].patch(WORKLOADS, "late", NAMESPACE, body, patch_type=PatchType.MERGE)
+        await asyncio.sleep(60)
+        assert places(world, "late") == []
+
+    federation(story, keep=True)

@@ -191,9 +191,12 @@ class Fence:
             self._wake.set()
 
     def _workload_changed(self, event: Event[Workload]) -> None:
-        before, now = (each is not None and each.is_true(names.QUOTA_RESERVED) for each in (event.old, event.new))
-        if event.new is None or before or not now:
-            return
-        for origin in stopped_by_origin(event.new):
+        before, now = (set() if each is None else _held_for(each) for each in (event.old, event.new))
+        for origin in now - before:
             self._watched_since.setdefault(origin, self._clock.monotonic())
             self._wake.set()
+
+
+def _held_for(workload: Workload) -> set[str]:
+    """The hub for which a copy holds quota that it must give up when that hub is lost."""
+    return set(stopped_by_origin(workload)) if workload.is_true(names.QUOTA_RESERVED) else set()
