@@ -36,7 +36,7 @@ from hub.controllers.remote_events import Listeners, RemoteEvents
 from hub.controllers.sync_controller import SyncController
 from hub.engine import condition, sync_owner
 from hub.engine.knowledge_event import KnowledgeEvent
-from hub.engine.remote_group import CAPACITY_AWARE, INCREMENTAL
+from hub.engine.remote_group import ALL_AT_ONCE, CAPACITY_AWARE, INCREMENTAL
 from hub.evaluation.evaluator import Evaluator
 from hub.metrics import HubMetrics
 from worker_agent.api import names, need, resource_type
@@ -166,6 +166,8 @@ class Hub:
         self.paused = PausedWork(turns, preflight.checked, self.dispatch.judged, self.applier, clock)
         if configuration.sync.dispatcher == CAPACITY_AWARE:
             agent.plan_writer.joined = self.dispatch.joined
+        elif configuration.sync.dispatcher == ALL_AT_ONCE:
+            agent.plan_writer.joined = self.sync.joined
         self.events = RemoteEvents(
             self.sync,
             self.evaluator,
@@ -271,6 +273,7 @@ class Hub:
                 step_size=configuration.step_size,
                 keep_order=configuration.keep_config_order,
             )
+            self.agent.plan_writer.joined = dispatcher.joined
             yield dispatcher.run()
 
     async def _first_contact(self) -> None:

@@ -1,7 +1,7 @@
 """Carries each Workload through MultiKueue's state machine: load the group, decide, apply (spec sections 7 and 8)."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -28,6 +28,7 @@ from worker_agent.api.multikueue import MultiKueueConfig
 from worker_agent.api.resource_type import JOBS
 from worker_agent.api.workload import Workload
 from worker_agent.engine import workload_status
+from worker_agent.engine.intents import ApplyStatus
 from worker_agent.engine.reservation import Observability
 from worker_agent.jobs import KINDS
 from worker_agent.kube.clock import Clock
@@ -76,6 +77,7 @@ class SyncController:
         self._policy = policy
         self._clock = clock
         self._applier: HubApplier | None = None
+        self._runs = False
         self._deleted: dict[Key, Document] = {}
         self._look_at_job: Callable[[Workload], None] = lambda workload: None
         self._how = Observability()
@@ -98,7 +100,19 @@ class SyncController:
         self._look_at_job = look_at_job
 
     async def run(self) -> None:
-        await self.controller.run()
+        self._runs = True
+        try:
+            await self.controller.run()
+        finally:
+            self._runs = False
+
+    async def joined(self, workload: Document) -> Sequence[ApplyStatus]:
+        """The nomination of a Workload that is being admitted, where it goes to all clusters at once, to be written
+        along with that; nothing where anything else comes first, which takes its usual way."""
+        if not self._runs:
+            return ()
+        group = group_loading.of_workload(workload, self.federation(), self._policy)
+        return sync_folding.joined_nomination(sync.decide(self._with_policy(group), self._clock.now()))
 
     def enqueue(self, key: Key, after: float = 0.0) -> None:
         """Look at a Workload, if there is or was one of that key that is ours."""

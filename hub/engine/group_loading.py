@@ -98,14 +98,26 @@ def load(
     ``last_seen`` is the object as it was when its deletion was noticed. With ``own_cluster_only`` ``connected`` leaves
     out all clusters but the one in the Workload's status.
     """
-    manager = federation.manager
-    document = manager.workload(key)
+    document = federation.manager.workload(key)
     deleted = document is None
     if document is None:
         document = last_seen
     if document is None:
         return None
-    local = Sight.of(document)
+    return of_workload(document, federation, policy, deleted=deleted, own_cluster_only=own_cluster_only)
+
+
+def of_workload(
+    document: Document,
+    federation: Federation,
+    policy: SyncPolicy,
+    *,
+    deleted: bool = False,
+    own_cluster_only: bool = False,
+) -> RemoteGroup:
+    """The group of the Workload as ``document`` has it, whatever the manager holds."""
+    manager, local = federation.manager, Sight.of(document)
+    key = local.key
     deleted = deleted or local.view.metadata.deletion_timestamp is not None
     checks = multikueue_checks(local.view, manager)
     if not checks:

@@ -1,7 +1,9 @@
-"""What follows from a decision of the synchronisation is written with it: a Ready check may be all that was missing."""
+"""What follows from a decision is written with it: Admitted where a Ready check was all that was missing, and with the
+quota's reservation the nomination of all clusters at once."""
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Final
 
 from hub.engine.intents import HubIntent
 from hub.engine.remote_group import RemoteGroup
@@ -10,6 +12,8 @@ from worker_agent.engine import intent_effects, reservation
 from worker_agent.engine.intents import ADMISSION_MANAGER, ApplyStatus
 from worker_agent.engine.reservation import Observability
 from worker_agent.engine.workload_status import StatusDraft
+
+_NOMINATION: Final = {"nominatedClusterNames"}
 
 
 def with_admission(
@@ -27,6 +31,22 @@ def with_admission(
             if reservation.sync_admitted(draft, how):
                 folded += draft.intents()
     return folded
+
+
+def joined_nomination(intents: Sequence[HubIntent]) -> list[ApplyStatus]:
+    """The nomination out of what was decided for a Workload as its admission will leave it; none unless it comes first.
+
+    Copies are made once it shows on the Workload, as of any other nomination.
+    """
+    first = intents[0] if intents else None
+    if (
+        isinstance(first, ApplyStatus)
+        and not first.cluster
+        and not first.conditions
+        and set(first.fields) == _NOMINATION
+    ):
+        return [first]
+    return []
 
 
 def _concerns(intent: ApplyStatus, group: RemoteGroup) -> bool:
