@@ -269,3 +269,27 @@ def test_the_first_copy_that_is_admitted_wins_not_the_first_with_quota():
         assert (job_of(world, "w1"), job_of(world, "w2") is None) == (None, False)
 
     federation(story, keep=True, dispatcher=ALL_AT_ONCE)
+
+
+# Writes
+
+
+@pytest.mark.parametrize("dispatcher", DISPATCHERS)
+def test_a_workload_is_nominated_by_the_write_that_reserves_its_quota(dispatcher):
+    reserved = []
+
+    async def story(world):
+        told = world.servers[MANAGER].on_commit
+
+        def observe(event):
+            told(event)
+            if event.store == "kueue.x-k8s.io/workloads" and event.new is not None:
+                workload = event.new.document()
+                if is_true(workload, names.QUOTA_RESERVED):
+                    reserved.append(value_at(workload, "status.nominatedClusterNames", []))
+
+        world.servers[MANAGER].on_commit = observe
+        await started(world)
+
+    federation(story, keep=False, dispatcher=dispatcher)
+    assert reserved[0]
