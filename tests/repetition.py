@@ -58,16 +58,16 @@ def main(arguments: Sequence[str]) -> int:
     if not failed:
         return code
     print(f"\nRepeating {len(failed)} that failed", flush=True)
-    again = _repeated(failed)
+    again = _repeated(failed, recorder.options)
     print("\n".join(lines(recorder.report, again)), flush=True)
     return 0 if set(again.values()) == {PASSED} else code
 
 
-def _repeated(names: Sequence[str]) -> dict[str, str]:
+def _repeated(names: Sequence[str], options: Sequence[str]) -> dict[str, str]:
     """What became of each. Ctrl-C reaches pytest as well, which then takes down what it started."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        command = [sys.executable, "-m", "pytest", "-p", run_report.__name__, *names]
+        command = [sys.executable, "-m", "pytest", "-p", run_report.__name__, *options, *names]
         with subprocess.Popen(command, env={**os.environ, run_report.VARIABLE: str(report)}) as run:
             code = run.wait()
         found = run_report.read(report)

@@ -41,7 +41,13 @@ class Recorder:
 
     def __init__(self, path: Path | None = None) -> None:
         self.report = RunReport()
+        self.options: list[str] = []
+        """All that pytest was given but for the names of tests."""
         self._path = path
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        named = config.option.file_or_dir
+        self.options = [str(given) for given in config.invocation_params.args if given not in named]
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         self.report.complete = self.report.complete and not report.failed

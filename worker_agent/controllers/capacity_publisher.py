@@ -55,6 +55,9 @@ class CapacityPublisher:
         self._written_at = float("-inf")
         self._looked_at = float("-inf")
         """When there was something new last, written or not."""
+        self._told_room = False
+        """The last report told of other room. A hub takes pods for counted by the report after the one that may count
+        them: the use that follows from them is told without the long wait."""
         self._told_flavors: frozenset[str] = frozenset()
         self.controller: Controller[Key] = Controller("clustercapacity", self._publish, clock=clock)
         engine.add_view_handler(self._view_changed)
@@ -81,8 +84,10 @@ class CapacityPublisher:
             return None
         now = self._looked_at = self._clock.monotonic()
         left = self._written_at + USE_SECONDS - now
-        if present is not None and left > 0 and _without_use(told) == _without_use(news):
+        only_use = present is not None and _without_use(told) == _without_use(news)
+        if only_use and left > 0 and not self._told_room:
             return left
+        self._told_room = present is not None and not only_use
         self._written_at = now
         if present is None:
             document: Document = {

@@ -1,6 +1,8 @@
 """The controller of queued pods: single ones, and groups that share one Workload (spec/jobs 9.10, 10)."""
 
+import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from worker_agent import log_context
@@ -14,7 +16,7 @@ from worker_agent.api.workload import Workload
 from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.job_controller import JobController, JobWorld, by_name, priority_classes
 from worker_agent.controllers.known_objects import KnownObjects
-from worker_agent.engine import job_lifecycle
+from worker_agent.engine import fencing, job_lifecycle, workload_status
 from worker_agent.engine.intents import DeleteObject, Intent
 from worker_agent.engine.job_view import JobView
 from worker_agent.jobs import pod_facts, pod_group, pod_group_lifecycle
@@ -22,6 +24,8 @@ from worker_agent.jobs.pod import Pod
 from worker_agent.jobs.pod_group import PodGroup
 from worker_agent.kube.controller import Controller
 from worker_agent.kube.informer import Event
+
+log = logging.getLogger(__name__)
 
 GROUP_INDEX: Final = "pod-group"
 """Index of pods by namespace and group name."""
@@ -106,11 +110,38 @@ class PodController:
 
     async def _reconcile(self, group: Group) -> float | None:
         log_context.about(f"{group.namespace}/{group.name}")
-        view = self._view(group)
+        refusal = await self._refusal(group)
+        if refusal:
+            log.warning("pod group %s/%s is not started: %s", group.namespace, group.name, refusal)
+        view = replace(self._view(group), not_to_start=refusal)
         intents = job_lifecycle.decide_to_rest(view, self._world.clock.now(), decide=pod_group_lifecycle.decide)
         again = await self._applier.apply(intents)
         self._remember(group, intents)
         return again
+
+    async def _refusal(self, group: Group) -> str:
+        """Why its gated pods must not be let go now; empty when they may. Every pod that is there when this returns was
+        asked about, once for all that one hub sent alike.
+
+        Raises ApiError and ConnectionError.
+        """
+        asked: set[tuple[str, int, bool]] = set()
+        while sent := {_sender(pod): pod for pod in self._to_let_go(group) if _sender(pod) not in asked}:
+            for sender, pod in sent.items():
+                if refusal := await self._world.fence.refusal(pod):
+                    return refusal
+                asked.add(sender)
+        return ""
+
+    def _to_let_go(self, group: Group) -> list[Document]:
+        """Pods from a hub with a lease that wait for their gate alone: nothing is let go before it is admitted."""
+        pods = [pod for pod in self._pods(group) if pod_facts.is_gated(pod) and fencing.is_fenced(pod)]
+        if not pods:
+            return []
+        named = {group.name, *(prebuilt_name(pod, self._world.policy) for pod in pods)} - {""}
+        workloads = (self._known.document(WORKLOADS, Key(group.namespace, name)) for name in named)
+        admitted = any(workload_status.is_true(each, names.ADMITTED) for each in workloads if each is not None)
+        return pods if admitted else []
 
     def _remember(self, group: Group, intents: Iterable[Intent]) -> None:
         """Pods that were too many: until their end is seen nothing more is cleaned up."""
@@ -152,6 +183,10 @@ class PodController:
             priority_classes=pod_classes,
             awaiting_deletions=self._awaits_deletions(group, pods),
         )
+
+
+def _sender(pod: Document) -> tuple[str, int, bool]:
+    return fencing.origin_of(pod), fencing.term_of(pod), fencing.stops_when_lost(pod)
 
 
 def _is_of_group(workload: Workload) -> bool:

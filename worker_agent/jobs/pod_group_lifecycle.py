@@ -65,6 +65,9 @@ def _start_or_wait(run: PodGroupPass) -> bool:
     view = run.view
     if view.runs_elsewhere or view.dispatched:
         return True
+    if view.not_to_start:
+        run.requeue_after(job_lifecycle_start.REFUSED_SECONDS)
+        return True
     try:
         infos = job_pod_sets.infos_of_admission(workload, view.flavors, view.policy)
         started = view.kind.start(run.job, infos, view.policy)

@@ -3,7 +3,9 @@
 import pytest
 
 from tests.integration.agent.world import world
-from worker_agent.api.resource_type import PODS, STATEFUL_SETS, WORKLOADS
+from worker_agent.api import names
+from worker_agent.api.resource_type import LEASES, PODS, STATEFUL_SETS, WORKLOADS
+from worker_agent.engine import fencing, workload_status
 
 GATE = {"name": "kueue.x-k8s.io/admission"}
 MARKED = {"kueue.x-k8s.io/managed": "true"}
@@ -38,13 +40,13 @@ def pod(name, cpu="1", group="", total=0, owner=None):
     }
 
 
-async def until_let_go(cluster, *names):
+async def until_let_go(cluster, *pod_names):
     async def free():
         pods = {each["metadata"]["name"]: each for each in await cluster.all(PODS, "default")}
-        gated = [name for name in names if GATE in (pods[name]["spec"].get("schedulingGates") or ())]
+        gated = [name for name in pod_names if GATE in (pods[name]["spec"].get("schedulingGates") or ())]
         return not gated
 
-    await cluster.until(free, f"pods {names} are let go")
+    await cluster.until(free, f"pods {pod_names} are let go")
 
 
 async def until_workload(cluster, name):
@@ -86,6 +88,38 @@ async def test_group_waits_for_all_its_pods_and_starts_together(cluster):
     workload = await until_workload(cluster, "team")
     assert sorted(owner["name"] for owner in workload["metadata"]["ownerReferences"]) == ["one", "two"]
     assert [each["count"] for each in workload["spec"]["podSets"]] == [2]
+
+
+async def test_group_that_an_earlier_leader_of_a_hub_sent_is_not_let_go(cluster):
+    """DESIGN 7, fencing: its later leader may have given the group to another cluster."""
+    lease = {
+        "apiVersion": LEASES.api_version,
+        "kind": LEASES.kind,
+        "metadata": {
+            "name": fencing.lease_name("hub-a"),
+            "namespace": "kueue-system",
+            "labels": {names.HUB_LEASE_LABEL: "hub-a"},
+        },
+        "spec": {"holderIdentity": "hub", "leaseDurationSeconds": 3600, "leaseTransitions": 2},
+    }
+    await cluster.create(LEASES, lease)
+    for name, term in (("one", "2"), ("two", "1")):
+        sent = pod(name, group="team", total=2)
+        sent["metadata"]["labels"][names.MULTIKUEUE_ORIGIN_LABEL] = "hub-a"
+        sent["metadata"]["annotations"][names.DISPATCH_TERM_ANNOTATION] = term
+        await cluster.create(PODS, sent)
+
+    async def admitted():
+        workloads = await cluster.all(WORKLOADS, "default")
+        return any(workload_status.is_true(each, names.ADMITTED) for each in workloads)
+
+    await cluster.until(admitted, "the group is admitted")
+    await cluster.create(PODS, pod("alone"))
+    await until_let_go(cluster, "alone")
+    for name in ("one", "two"):
+        assert GATE in (await cluster.get(PODS, name, "default"))["spec"]["schedulingGates"]
+    await cluster.patch(PODS, "two", "default", {"metadata": {"annotations": {names.DISPATCH_TERM_ANNOTATION: "2"}}})
+    await until_let_go(cluster, "one", "two")
 
 
 async def test_excess_pod_of_a_group_is_deleted(cluster):

@@ -120,3 +120,20 @@ async def test_a_new_flavor_is_told_soon():
         cluster.becomes(flavors=["default", "spot"])
         await asyncio.sleep(30)
         assert cluster.written == [0.0, 10.0, 11.2]
+
+
+async def test_the_use_that_follows_from_told_room_is_told_soon():
+    """A hub counts what has ended as room of its own until a report after the one that may count it."""
+    async with reporting() as cluster:
+        cluster.becomes(free="3")
+        await asyncio.sleep(2)
+        cluster.becomes(used="1")
+        await asyncio.sleep(1)
+        cluster.becomes(used="2")
+        await asyncio.sleep(60)
+        assert cluster.written == [0.0, 10.0, 10.0 + INTERVAL_SECONDS]
+        cluster.becomes(used="3")
+        await asyncio.sleep(1)
+        cluster.becomes(used="4")
+        await asyncio.sleep(60)
+        assert len(cluster.written) == 5

@@ -134,3 +134,11 @@ def test_a_fixture_is_made_anew_and_its_tests_fail_as_one(tmp_path):
 def test_nothing_else_is_repeated(tmp_path, text, arguments, code):
     done = played(tmp_path, text, *arguments)
     assert (done.returncode, "Repeating" in done.stdout) == (code, False)
+
+
+def test_a_test_is_repeated_with_the_options_that_it_failed_with(tmp_path):
+    warns = "def test_it(): open(__file__)  # never closed"
+    ended = played(
+        tmp_path, warns, "-W", "error::ResourceWarning", "-W", "error::pytest.PytestUnraisableExceptionWarning"
+    )
+    assert (ended.returncode, "FAILED, also when repeated once:" in ended.stdout) == (1, True)
