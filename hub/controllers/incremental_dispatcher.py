@@ -43,7 +43,6 @@ class IncrementalDispatcher:
         self._clock = clock
         self._step_size = step_size
         self._keep_order = keep_order
-        self._runs = False
         self._rounds: dict[Key, datetime] = {}
         self._announced: dict[Key, datetime] = {}
         """First rounds that go along with an admission, until that shows."""
@@ -51,17 +50,13 @@ class IncrementalDispatcher:
         objects.workloads.add_handler(self._changed)
 
     async def run(self) -> None:
-        self._runs = True
-        try:
-            await self.controller.run()
-        finally:
-            self._runs = False
+        await self.controller.run()
 
     async def joined(self, workload: Document) -> Sequence[ApplyStatus]:
         """The first round of a Workload that is being admitted, to be written along with that; nothing where there is
         none to begin or something is amiss, which the usual way tells of."""
         group = self._group(workload)
-        if not self._runs or not group.checks or sync_nomination.stopped(group) or not group.has_quota:
+        if not self.controller.runs or not group.checks or sync_nomination.stopped(group) or not group.has_quota:
             return ()
         if group.local.view.status.nominated_cluster_names or group.key in self._rounds:
             return ()

@@ -77,7 +77,6 @@ class SyncController:
         self._policy = policy
         self._clock = clock
         self._applier: HubApplier | None = None
-        self._runs = False
         self._deleted: dict[Key, Document] = {}
         self._look_at_job: Callable[[Workload], None] = lambda workload: None
         self._how = Observability()
@@ -100,16 +99,12 @@ class SyncController:
         self._look_at_job = look_at_job
 
     async def run(self) -> None:
-        self._runs = True
-        try:
-            await self.controller.run()
-        finally:
-            self._runs = False
+        await self.controller.run()
 
     async def joined(self, workload: Document) -> Sequence[ApplyStatus]:
         """The nomination of a Workload that is being admitted, where it goes to all clusters at once, to be written
         along with that; nothing where anything else comes first, which takes its usual way."""
-        if not self._runs:
+        if not self.controller.runs:
             return ()
         group = group_loading.of_workload(workload, self.federation(), self._policy)
         return sync_folding.joined_nomination(sync.decide(self._with_policy(group), self._clock.now()))

@@ -67,6 +67,8 @@ class Controller(Generic[K]):
         self.panics = 0
         """Reconciles that ended with a fault of ours."""
         self.workers = workers
+        self.runs = False
+        """Between the start and the end of ``run``: what is enqueued is looked at soon."""
         self._hired = 0
         self.queue: WorkQueue[K] = WorkQueue(clock)
         self._reconcile = reconcile
@@ -86,10 +88,12 @@ class Controller(Generic[K]):
         roster = ROSTER.get()
         if roster is not None:
             roster.append(self)
+        self.runs = True
         try:
             async with asyncio.TaskGroup() as group:
                 self._hire(group)
         finally:
+            self.runs = False
             self.queue.close()
 
     def _hire(self, group: asyncio.TaskGroup) -> None:
