@@ -80,6 +80,8 @@ class JobKind:
     """Those of them that belong to this one object: left out of Workloads and of remote copies."""
     top_level: ClassVar[bool] = False
     """Never looks for a managed ancestor (Pod)."""
+    pod_sets_by_spec: ClassVar[bool] = False
+    """The pod sets follow from spec, labels and annotations alone, whatever the status says."""
     composable: ClassVar[bool] = False
     """Made of several objects (pod groups)."""
     prebuilt_allowed: ClassVar[bool] = True

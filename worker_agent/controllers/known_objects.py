@@ -95,7 +95,7 @@ class KnownObjects:
 
     def _ahead(self, resource: ResourceType, key: Key, version: str) -> bool:
         source = self._informers[resource]
-        return key not in source or is_newer(version, _version_at(source, key))
+        return key not in source or is_newer(version, source.version(key))
 
     def _forgetter(self, resource: ResourceType) -> Callable[[Event[Any]], None]:
         written = self._written[resource]
@@ -104,7 +104,7 @@ class KnownObjects:
             mine = written.get(event.key)
             if mine is None:
                 return
-            seen = _version_at(self._informers[resource], event.key)
+            seen = self._informers[resource].version(event.key)
             if event.new is None or not is_newer(_version(mine.document), seen):
                 del written[event.key]
 
@@ -119,13 +119,6 @@ def _shown(item: Any) -> Document:
 
 def _version(document: Document) -> str:
     return str((document.get("metadata") or {}).get("resourceVersion", ""))
-
-
-def _version_at(source: Informer[Any], key: Key) -> str:
-    item = source.get(key)
-    if item is None:
-        return ""
-    return _version(item) if isinstance(item, dict) else str(item.metadata.resource_version)
 
 
 def _key(item: Any) -> Key:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -14,6 +15,9 @@ from worker_agent.api.job_policy import JobPolicy
 from worker_agent.api.pod_set_info import InvalidPodSetInfo, PodSetInfo
 from worker_agent.api.resource_flavor import ResourceFlavor
 
+JOBS_REMEMBERED: Final = 512
+"""Jobs whose pod sets were made last."""
+
 _DNS_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
 
 
@@ -24,10 +28,50 @@ class FlavorMissing(LookupError):
 def of_job(kind: JobKind, job: Document, policy: JobPolicy) -> list[Document]:
     """The job's ``podSets``: environments collapsed, minCount only with partial admission.
 
-    Raises TopologyRequestError.
+    Equal jobs may get the very same list: treat it as frozen. Raises TopologyRequestError.
     """
+    if kind.pod_sets_by_spec and job["metadata"].get("uid"):
+        return _made_before(_Asked(kind, job, policy))
+    return _made(kind, job, policy)
+
+
+def _made(kind: JobKind, job: Document, policy: JobPolicy) -> list[Document]:
     pod_sets = [pod_set.document() for pod_set in kind.pod_sets(job, policy)]
     return [_collapsed(pod_set if policy.partial_admission else without_min_count(pod_set)) for pod_set in pod_sets]
+
+
+class _Asked:
+    """All that the pod sets follow from, where no status counts. A job is asked about some ten times in its life, and
+    its spec changes once or twice."""
+
+    __slots__ = ("job", "kind", "policy")
+
+    def __init__(self, kind: JobKind, job: Document, policy: JobPolicy) -> None:
+        self.kind = kind
+        self.job = job
+        self.policy = policy
+
+    def __hash__(self) -> int:
+        return hash(self.job["metadata"]["uid"])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Asked) or self.kind is not other.kind or self.policy is not other.policy:
+            return False
+        if self.job is other.job:
+            return True
+        mine, theirs = self.job["metadata"], other.job["metadata"]
+        return bool(
+            mine["uid"] == theirs["uid"]
+            and self.job.get("spec") == other.job.get("spec")
+            and mine.get("annotations") == theirs.get("annotations")
+            and mine.get("labels") == theirs.get("labels")
+            and mine["name"] == theirs["name"]
+        )
+
+
+@lru_cache(JOBS_REMEMBERED)
+def _made_before(asked: _Asked) -> list[Document]:
+    return _made(asked.kind, asked.job, asked.policy)
 
 
 def without_min_count(pod_set: Document) -> Document:

@@ -38,6 +38,7 @@ NEEDS = (need.of(JOBS, "patch", subresource="status"),)
 class BatchJob(JobKind):
     framework = "batch/job"
     resource = JOBS
+    pod_sets_by_spec = True
     pod_name_label = "batch.kubernetes.io/job-name"
     native_manager = names.JOB_CONTROLLER
     managed_by_optional = True

@@ -133,6 +133,11 @@ class Informer(Generic[T]):
         entry = self._store.get(key)
         return None if entry is None else self._decoded(entry)
 
+    def version(self, key: Key) -> str:
+        """The object's resourceVersion; empty where it is not there. Nothing is decoded for it."""
+        entry = self._store.get(key)
+        return "" if entry is None else entry.version
+
     @property
     def keeps_raw(self) -> bool:
         return self._keep is not Keep.DECODED

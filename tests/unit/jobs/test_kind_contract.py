@@ -101,6 +101,13 @@ def test_kind_is_known_under_its_framework(kind):
     assert FRAMEWORKS[kind.framework] == (kind.resource.api_version, kind.resource.kind)
 
 
+def test_pod_sets_follow_from_the_spec_where_the_kind_says_so(kind, sample):
+    bare = {name: value for name, value in sample.job.items() if name in ("metadata", "spec")}
+    bare["metadata"] = {name: bare["metadata"].get(name) for name in ("name", "labels", "annotations")}
+    if kind.pod_sets_by_spec:
+        assert job_pod_sets.of_job(kind, bare, POLICY) == job_pod_sets.of_job(kind, sample.job, POLICY)
+
+
 def test_sample_gives_a_workload(kind, sample):
     workload = workload_of(kind, sample.job)
     assert 1 <= len(workload["spec"]["podSets"]) <= names.MAX_POD_SETS
