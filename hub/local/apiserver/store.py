@@ -8,8 +8,8 @@ without decoding the object.
 
 import copy
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from heapq import merge
 from typing import Any, Final, NamedTuple
 
@@ -25,7 +25,7 @@ WINDOW = 10_000
 """Events a collection keeps for watches that come back; older revisions are answered with 410."""
 
 DOCUMENTS_REMEMBERED: Final = 512
-"""Objects decoded last: one that is written is read again by what follows, and by the next write of it."""
+"""Objects written or decoded last: one that is written is read again by what follows, and by the next write of it."""
 
 encode = msgspec.json.Encoder().encode
 decode: Callable[[bytes], Any] = msgspec.json.Decoder().decode
@@ -35,8 +35,8 @@ class Stored:
     """One object at one revision; never changed after it was made."""
 
     __slots__ = (
-        "body", "deleting", "fields", "finalizers", "form", "key", "labels", "name", "namespace", "owners", "uid",
-        "version", "views",
+        "_documents", "body", "deleting", "fields", "finalizers", "form", "key", "labels", "name", "namespace",
+        "owners", "uid", "version", "views",
     )  # fmt: skip
 
     def __init__(self, document: Document, version: int, fields: dict[str, str] | None, form: str = "") -> None:
@@ -55,14 +55,18 @@ class Stored:
         """The version of a custom kind that the body is in."""
         self.views: dict[str, bytes] | None = None
         """What versions show that differ from the body, as far as somebody wanted to see them."""
-        self.body = _body(document, version)
+        kept = _kept(document, version)
+        self.body = encode(kept)[1:]
+        self._documents: dict[bytes, Document] = {}
+        """By body: what is remembered of this object as ``frozen`` shows it."""
+        self._remember(self.body, kept)
 
     def seen(self, version: str) -> bytes:
         """The body as a version of the kind shows it."""
         return self.body if self.views is None else self.views.get(version, self.body)
 
     def show_as(self, version: str, document: Document) -> None:
-        self.views = {**(self.views or {}), version: _body(document, self.version)}
+        self.views = {**(self.views or {}), version: encode(_kept(document, self.version))[1:]}
 
     def seen_at(self, version: str, revision: int) -> bytes:
         """The same object under another revision: what a watch shows when the object leaves its view."""
@@ -76,16 +80,27 @@ class Stored:
 
     def frozen(self, version: str = "") -> Document:
         """The same, shared with whoever else reads the object: nobody may change it, or anything in it."""
-        return _remembered(self.seen(version))
+        body = self.seen(version)
+        known = self._documents.get(body)
+        if known is None:
+            known = decode(b"{" + body)
+            self._remember(body, known)
+        return known
+
+    def _remember(self, body: bytes, document: Document) -> None:
+        """Until DOCUMENTS_REMEMBERED others have been remembered."""
+        while len(_remembering) >= DOCUMENTS_REMEMBERED:
+            _remembering.popleft()._documents = {}
+        self._documents[body] = document
+        _remembering.append(self)
 
 
-@lru_cache(DOCUMENTS_REMEMBERED)
-def _remembered(body: bytes) -> Document:
-    decoded: Document = decode(b"{" + body)
-    return decoded
+_remembering: Final[deque[Stored]] = deque()
+"""Whose documents are remembered, the oldest first."""
 
 
-def _body(document: Document, version: int) -> bytes:
+def _kept(document: Document, version: int) -> Document:
+    """What is encoded of a document. Its parts are the document's own, which nobody changes from here on."""
     first: Document = {"resourceVersion": ""}
     first.update(document["metadata"])
     first["resourceVersion"] = str(version)
@@ -94,7 +109,7 @@ def _body(document: Document, version: int) -> bytes:
     ordered["metadata"] = first
     for name in _NOT_IN_BODY:
         ordered.pop(name, None)
-    return encode(ordered)[1:]
+    return ordered
 
 
 def object_key(namespace: str, name: str) -> str:
