@@ -187,10 +187,15 @@ def conform(call: Call, document: Document, complaints: list[str]) -> Document:
 
 def defaulted(call: Call, document: Document) -> Document:
     """The document with the defaults of its type."""
-    filled = call.schemas.default(call.gvk, document)
-    if call.resource.store == CRDS:
-        filled = dict(filled)
-        crd_strategy.complete(filled)
+    return completed(call, call.schemas.default(call.gvk, document))
+
+
+def completed(call: Call, filled: Document) -> Document:
+    """The same of a document in which its schema's defaults are filled: those that are beyond a schema."""
+    if call.resource.store != CRDS:
+        return filled
+    filled = dict(filled)
+    crd_strategy.complete(filled)
     return filled
 
 

@@ -143,7 +143,7 @@ def apply(call: Call) -> Steps:
         except ApplyError as problem:
             reason = "BadRequest" if problem.status == 400 else ""
             raise failure.Failure(problem.status, reason, problem.message) from None
-        document = body.defaulted(call, merged)
+        document = body.completed(call, merged)
         return {**document, "metadata": dict(document["metadata"])}
 
     if call.state.get(resource.store, target.namespace, target.name) is not None:

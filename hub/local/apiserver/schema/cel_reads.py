@@ -16,6 +16,7 @@ LENGTH: Final = "#"
 ELEMENTS: Final = "[]"
 MARKERS: Final = frozenset({PRESENCE, LENGTH})
 OF_ELEMENTS: Final = MARKERS | {ELEMENTS}
+OF_VALUES: Final = frozenset({LENGTH, ELEMENTS})
 ELEMENT_MACROS: Final = frozenset({"all", "exists", "exists_one"})
 ELEMENT_NAME: Final = re.compile(r"\s*([A-Za-z_]\w*)\s*,(?!\s*[A-Za-z_]\w*\s*,)")
 Tree = dict[str, Any]
@@ -129,6 +130,21 @@ def projected(value: Any, tree: Tree) -> Any:
     if not isinstance(value, dict) or LENGTH in tree:
         return value
     return {key: projected(value[key], below) for key, below in tree.items() if key in value}
+
+
+def differ(new: Any, old: Any, tree: Tree) -> bool:
+    """Whether the parts named differ; what is shared is not looked at, and little is made to find out."""
+    if new is old:
+        return False
+    if not tree or not isinstance(new, dict) or not isinstance(old, dict) or not tree.keys().isdisjoint(OF_VALUES):
+        return bool(projected(new, tree) != projected(old, tree))
+    for key, below in tree.items():
+        if key in new:
+            if key not in old or differ(new[key], old[key], below):
+                return True
+        elif key in old:
+            return True
+    return False
 
 
 def _sized(value: Any) -> Any:

@@ -234,7 +234,7 @@ def _is_due(rule: Rule, rules: RuleSet, new: Any, old: Any, unchanged: bool) -> 
         return False
     if old is MISSING or not rules.trusted or rule.reads is None:
         return True
-    return bool(cel_reads.projected(new, rule.reads) != cel_reads.projected(old, rule.reads))
+    return cel_reads.differ(new, old, rule.reads)
 
 
 def _evaluated(rule: Rule, context: Any, path: str, value: Any, node: Node) -> Iterator[FieldError]:

@@ -57,20 +57,20 @@ class ManagerKey(NamedTuple):
 class Owned:
     """What one manager owns, in which version's words, since when (as written).
 
-    ``ordered`` says that the fields stand in the order they are written in already.
+    ``entry`` is how it is written, where that is known.
     """
 
     fields: FieldSet
     api_version: str
     applied: bool
     time: str | None = None
-    ordered: bool = False
+    entry: Document | None = None
 
     def keeping(self, fields: FieldSet) -> "Owned":
         """The same with some fields less."""
         if fields is self.fields:
             return self
-        return Owned(fields, self.api_version, self.applied, self.time, self.ordered)
+        return Owned(fields, self.api_version, self.applied, self.time)
 
 
 Managers = dict[ManagerKey, Owned]
@@ -100,7 +100,7 @@ def decode(entries: Sequence[Document] | None, *, ordered: bool = False) -> Mana
         key = ManagerKey(
             entry.get("manager", ""), operation, "" if applied else api_version, entry.get("subresource", "")
         )
-        managers[key] = Owned(fields, api_version, applied, entry.get("time"), ordered)
+        managers[key] = Owned(fields, api_version, applied, entry.get("time"), entry if ordered else None)
     return managers
 
 
@@ -128,12 +128,14 @@ def _order(item: tuple[ManagerKey, Owned]) -> tuple[str, str, str, str, str]:
 
 
 def _entry(key: ManagerKey, owned: Owned) -> Document:
+    if owned.entry is not None:
+        return owned.entry
     entry: Document = {"manager": key.manager, "operation": APPLY if owned.applied else key.operation}
     entry["apiVersion"] = owned.api_version
     if owned.time:
         entry["time"] = owned.time
     entry["fieldsType"] = "FieldsV1"
-    entry["fieldsV1"] = owned.fields if owned.ordered else field_set.in_order(owned.fields)
+    entry["fieldsV1"] = field_set.in_order(owned.fields)
     if key.subresource:
         entry["subresource"] = key.subresource
     return entry

@@ -101,8 +101,14 @@ def _compare_maps(old: dict[str, Any], new: dict[str, Any], node: Node, path: Pa
 
 
 def _compare_lists(old: list[Any], new: list[Any], node: Node, path: Path, result: Comparison) -> None:
-    before, after = _by_element(old, node), _by_element(new, node)
     child = node.element or UNTYPED
+    elements, others = typed_values.elements_of(old, node), typed_values.elements_of(new, node)
+    if elements == others and len(set(elements)) == len(elements):  # as it mostly is
+        for element, one, other in zip(elements, old, new, strict=True):
+            if one is not other:
+                _compare(one, other, child, (*path, element), result)
+        return
+    before, after = _by_element(old, elements), _by_element(new, others)
     for element in dict.fromkeys([*before, *after]):
         left, right = before.get(element, []), after.get(element, [])
         below = (*path, element)
@@ -121,8 +127,8 @@ def _compare_lists(old: list[Any], new: list[Any], node: Node, path: Path, resul
             field_set.insert(result.added, below)
 
 
-def _by_element(items: list[Any], node: Node) -> dict[str, list[Any]]:
+def _by_element(items: list[Any], elements: list[str]) -> dict[str, list[Any]]:
     result: dict[str, list[Any]] = {}
-    for element, item in zip(typed_values.elements_of(items, node), items, strict=True):
+    for element, item in zip(elements, items, strict=True):
         result.setdefault(element, []).append(item)
     return result

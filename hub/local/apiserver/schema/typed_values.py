@@ -212,7 +212,11 @@ def _merge_list(live: Any, applied: Any, node: Node) -> Any:
     if not before:
         return applied
     left, right = elements_of(before, node), elements_of(applied, node)
-    merged = [_merged_item(element, before, left, applied, right, node) for element in _merged_order(left, right)]
+    if left == right and len(set(left)) == len(left):  # as it mostly is
+        child = node.element or UNTYPED
+        merged = [merge(old, new, child) for old, new in zip(before, applied, strict=True)]
+    else:
+        merged = [_merged_item(element, before, left, applied, right, node) for element in _merged_order(left, right)]
     if len(merged) == len(before) and all(new is old for new, old in zip(merged, before, strict=True)):
         return live
     return merged
