@@ -103,12 +103,17 @@ def _compare_maps(old: dict[str, Any], new: dict[str, Any], node: Node, path: Pa
 def _compare_lists(old: list[Any], new: list[Any], node: Node, path: Path, result: Comparison) -> None:
     child = node.element or UNTYPED
     elements, others = typed_values.elements_of(old, node), typed_values.elements_of(new, node)
-    if elements == others and len(set(elements)) == len(elements):  # as it mostly is
-        for element, one, other in zip(elements, old, new, strict=True):
-            if one is not other:
-                _compare(one, other, child, (*path, element), result)
+    if elements != others or len(set(elements)) < len(elements):
+        _compare_elements(_by_element(old, elements), _by_element(new, others), child, path, result)
         return
-    before, after = _by_element(old, elements), _by_element(new, others)
+    for element, left, right in zip(elements, old, new, strict=True):
+        if left is not right:
+            _compare(left, right, child, (*path, element), result)
+
+
+def _compare_elements(
+    before: dict[str, list[Any]], after: dict[str, list[Any]], child: Node, path: Path, result: Comparison
+) -> None:
     for element in dict.fromkeys([*before, *after]):
         left, right = before.get(element, []), after.get(element, [])
         below = (*path, element)
