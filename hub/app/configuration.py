@@ -101,6 +101,7 @@ def resolve(settings: HubSettings) -> tuple[Configuration, FederationConfigurati
         origin=stanza.origin or SyncPolicy().origin,
         worker_lost_timeout=stanza.worker_lost_timeout,
         dispatcher=stanza.dispatcher_name or CAPACITY_AWARE,
+        lease_seconds=fence.lease_seconds,
         orchestrated_preemption=gates["MultiKueueOrchestratedPreemption"],
         priority_boost=gates["PriorityBoost"],
         jobs=agent.jobs,

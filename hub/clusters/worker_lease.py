@@ -15,7 +15,7 @@ from worker_agent.api.document import get as value_at
 from worker_agent.api.resource_type import LEASES
 from worker_agent.engine import fencing
 from worker_agent.kube.client import Client
-from worker_agent.kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound
+from worker_agent.kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound, ServerError
 from worker_agent.kube.events import micro_time
 
 log = logging.getLogger(__name__)
@@ -133,8 +133,9 @@ class WorkerLease:
             try:
                 if await self._put(written):
                     return True
-            except NotFound:
-                log.warning("hub lease on %s was deleted", self._cluster)
+            except (NotFound, ServerError) as error:
+                # So is told of one that was deleted: a lease may be created by PUT, and then must name no version.
+                log.warning("hub lease on %s is read again: %s", self._cluster, error)
         return await self._put(await self._read())
 
     async def _put(self, found: Document | None) -> bool:
@@ -176,7 +177,7 @@ class WorkerLease:
             spec["acquireTime"] = now
         spec |= {
             "holderIdentity": hub.holder,
-            "leaseDurationSeconds": max(1, round(hub.timing.lease.total_seconds())),
+            "leaseDurationSeconds": hub.timing.lease_seconds,
             "renewTime": now,
             "leaseTransitions": hub.term(),
         }

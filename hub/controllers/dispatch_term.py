@@ -54,8 +54,9 @@ class DispatchTerm:
         async with self._turn:
             if self.value > term:
                 return
-            stored = _term_of(await self._read())
-            if stored > self.value:
+            found = await self._read()
+            stored = _term_of(found)
+            if stored > self.value or (stored == self.value and _holder_of(found) != self._holder):
                 raise Superseded(f"another leader of this hub is in term {stored}, this one was in {self.value}")
             if not await self._count_up(at_least=term + 1):
                 raise Superseded("another leader of this hub takes a new term")
@@ -84,6 +85,10 @@ class DispatchTerm:
         except NotFound:
             return None
         return found
+
+
+def _holder_of(lease: Document | None) -> str:
+    return str(((lease or {}).get("spec") or {}).get("holderIdentity") or "")
 
 
 def _term_of(lease: Document | None) -> int:

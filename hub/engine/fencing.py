@@ -38,6 +38,11 @@ class FenceTiming:
         )
 
     @property
+    def lease_seconds(self) -> int:
+        """As a Lease can say it."""
+        return max(1, round(self.lease.total_seconds()))
+
+    @property
     def renewal(self) -> float:
         """Seconds between two renewals."""
         return self.lease.total_seconds() / RENEWALS_PER_LEASE
@@ -54,14 +59,16 @@ class FenceTiming:
         )
 
 
-def stamped(document: Document, term: int, *, stop: bool) -> Document:
-    """``document`` as it is sent in ``term``; unchanged where the cluster knows no terms (0)."""
+def stamped(document: Document, group: RemoteGroup, cluster: str) -> Document:
+    """``document`` as it is sent to the cluster in the hub's term there; unchanged where that knows no terms."""
+    term = group.terms.get(cluster, 0)
     if not term:
         return document
     metadata = document["metadata"]
     marks = {names.DISPATCH_TERM_ANNOTATION: str(term)}
-    if stop:
+    if not group.policy.keep_when_lost:
         marks[names.ON_CONTACT_LOST_ANNOTATION] = names.STOP_ON_CONTACT_LOST
+        marks[names.LEASE_SECONDS_ANNOTATION] = str(group.policy.lease_seconds)
     annotations = {**(metadata.get("annotations") or {}), **marks}
     return {**document, "metadata": {**metadata, "annotations": annotations}}
 

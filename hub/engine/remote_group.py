@@ -40,6 +40,8 @@ class SyncPolicy:
     dispatcher: str = CAPACITY_AWARE
     keep_when_lost: bool = False
     """What runs on a worker out of contact is left alone for as long as that lasts; no second copy is made."""
+    lease_seconds: int = 40
+    """How long the hub's lease on a worker lasts unrenewed."""
     orchestrated_preemption: bool = False
     priority_boost: bool = False
     jobs: JobPolicy = field(default_factory=JobPolicy)

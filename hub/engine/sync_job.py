@@ -165,7 +165,7 @@ def _created(group: RemoteGroup, cluster: str, local: Document) -> CreateObject:
     kind = group.owner.kind.of_member
     pristine = _unstarted(kind, local, group.local.document)
     document = kind.remote_copy(pristine, group.key.name, group.policy.origin, group.jobs_at(cluster))
-    document = fencing.stamped(document, group.terms.get(cluster, 0), stop=not group.policy.keep_when_lost)
+    document = fencing.stamped(document, group, cluster)
     # Another Workload of the same owner may just have made it.
     shared = not kind.points_at_workload
     return CreateObject(
@@ -184,7 +184,7 @@ def _kept_in_step(group: RemoteGroup, cluster: str, local: Document, remote: Doc
     wanted = kind.remote_patch(local, remote, group.key.name, group.jobs_at(cluster))
     if kind.is_suspended(remote) and worker_fencing.term_of(remote) and group.terms.get(cluster):
         # Sent by an earlier leader and not started yet: the agent starts it when this leader stands by it.
-        wanted = fencing.stamped(wanted, group.terms[cluster], stop=not group.policy.keep_when_lost)
+        wanted = fencing.stamped(wanted, group, cluster)
     if wanted != remote:
         intents.append(
             PatchObject(

@@ -89,9 +89,7 @@ def _created(group: RemoteGroup, cluster: str, gated: bool) -> CreateObject:
     return CreateObject(
         resource=WORKLOADS,
         document=fencing.stamped(
-            remote_objects.workload_copy(group.local.document, group.policy, gated=gated),
-            group.terms.get(cluster, 0),
-            stop=not group.policy.keep_when_lost,
+            remote_objects.workload_copy(group.local.document, group.policy, gated=gated), group, cluster
         ),
         field_manager=MULTIKUEUE_MANAGER,
         may_exist=True,

@@ -68,6 +68,8 @@ class Federation:
         self.clock = clock
         self.model = self._model()
         self.lines: dict[str, Line] = {}
+        self.identities: dict[str, str] = {}
+        """In the hubs' election, of programs that do not go by their own name."""
         self.hub: Hub | None = None
         self._programs: dict[str, asyncio.Task[None]] = {}
         self._clocks: dict[str, Skewed] = {}
@@ -141,7 +143,11 @@ class Federation:
         settings = HubSettings(multi_kueue=stanza, federation={"round_timeout": timedelta(seconds=15)}, **common)
         agent_settings, federated = configuration.resolve(settings)
         surroundings = Surroundings(
-            self._carrier(f"{program}>manager"), clock, threaded=False, webhooks=False, identity=program
+            self._carrier(f"{program}>manager"),
+            clock,
+            threaded=False,
+            webhooks=False,
+            identity=self.identities.get(program, program),
         )
         agent = Agent(agent_settings, surroundings)
         self.hub = Hub(agent, replace(federated, threaded=False), transport=partial(self._transport, program))

@@ -5,7 +5,8 @@ import contextlib
 import os
 import signal
 import socket
-from typing import IO
+import uuid
+from typing import IO, Final
 
 from prometheus_client import GCCollector, PlatformCollector, ProcessCollector
 
@@ -18,6 +19,8 @@ from worker_agent.controllers.recording import NO_RECORDER, FileRecorder
 from worker_agent.kube.clock import Clock, SystemClock
 from worker_agent.kube.transport import Transport
 from worker_agent.settings import AgentSettings
+
+_LIFE_DIGITS: Final = 12
 
 
 async def run_agent(
@@ -74,5 +77,8 @@ async def serve(agent: Agent, stop: asyncio.Event) -> None:
 
 
 def identity() -> str:
-    """This replica's name: the pod's, made unique for programs that share a machine."""
-    return f"{os.environ.get('POD_NAME') or socket.gethostname()}_{os.getpid()}"
+    """This replica's name: the pod's, made unique for each life of the program.
+
+    A pod of the same name may run elsewhere while this one is cut off, and a container always has the same pid.
+    """
+    return f"{os.environ.get('POD_NAME') or socket.gethostname()}_{uuid.uuid4().hex[:_LIFE_DIGITS]}"

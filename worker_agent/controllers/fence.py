@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from typing import Final
 
 import msgspec
@@ -45,8 +45,8 @@ class Fence:
     """``refusal(job)`` is asked before a job is started; ``run`` stops work whose hub is lost.
 
     Renewals count only as read by ``GET``: what a watch shows may be as old as the watch is slow, so that it can make a
-    lease older but never younger. Nothing is asked of the server unless something is to be started or may have to be
-    stopped, and what is read for the one serves the other.
+    lease older but never younger. A lease that was deleted counts on as it was read last. Nothing is asked of the
+    server unless something is to be started or may have to be stopped, and what is read for the one serves the other.
     """
 
     def __init__(self, client: Client, known: KnownObjects, namespace: str, applier: Applier, clock: Clock) -> None:
@@ -56,6 +56,8 @@ class Fence:
         self._applier = applier
         self._clock = clock
         self._read: dict[str, Reading] = {}
+        self._found: dict[str, Reading] = {}
+        """The last one that found a lease."""
         self._shown: dict[str, HubLease] = {}
         """By origin, as the watch shows it: no renewal is younger than the moment at which it was seen there."""
         self._watched_since: dict[str, float] = {}
@@ -93,7 +95,9 @@ class Fence:
         async with self._turns.setdefault(origin, asyncio.Lock()):
             if self._answered.get(origin, 0) <= asked:  # a read that failed or was given up serves nobody
                 number = self._reads_begun[origin] = self._reads_begun.get(origin, 0) + 1
-                self._read[origin] = await self._get(origin)
+                self._read[origin] = reading = await self._get(origin)
+                if reading.lease is not None:
+                    self._found[origin] = reading
                 self._answered[origin] = number
             return self._read[origin].lease
 
@@ -112,19 +116,28 @@ class Fence:
                     continue
 
     async def _pass(self) -> float | None:
-        """Confirm and stop what is due; returns the seconds until the next look, None while nothing may lapse."""
+        """Confirm and stop what is due; returns the seconds until the next look, None while nothing may lapse.
+
+        What fails for one hub or one copy keeps nobody from the others.
+        """
         pauses: list[float] = []
-        try:
-            for lease in list(self.leases.values()):
-                await self._confirm(lease)
-            now, watched = self._clock.monotonic(), {fencing.origin_of(copy) for copy in self._watched()}
-            self._watched_since = {origin: self._watched_since.get(origin, now) for origin in watched}
-            for origin in watched:
-                pauses.append(await self._enforce(origin))
-        except (ApiError, ConnectionError) as error:
-            log.warning("hub leases: %s", error)
-            return fencing.DEFAULT_POLL_SECONDS
+        for lease in list(self.leases.values()):
+            if not await self._managed(self._confirm(lease), "confirming a hub's term"):
+                pauses.append(fencing.DEFAULT_POLL_SECONDS)
+        now, watched = self._clock.monotonic(), {fencing.origin_of(copy) for copy in self._watched()}
+        self._watched_since = {origin: self._watched_since.get(origin, now) for origin in watched}
+        for origin in watched:
+            pauses.append(await self._enforce(origin))
         return min(pauses, default=None)
+
+    async def _managed(self, work: Awaitable[object], what: str) -> bool:
+        """Whether it was done; it is tried again with the next look otherwise."""
+        try:
+            await work
+        except (ApiError, ConnectionError) as error:
+            log.warning("%s: %s", what, error)
+            return False
+        return True
 
     async def _confirm(self, found: Document) -> None:
         """Tell the hub, once per term, that an agent here goes by its lease."""
@@ -146,20 +159,27 @@ class Fence:
         left = self._read_by(origin) - self._clock.monotonic()
         if left > 0:
             return left
-        lease = await self.read(origin)
-        if lease is None:
-            return fencing.DEFAULT_POLL_SECONDS
-        instant = self._clock.monotonic()
-        for stop in fencing.stops(self._watched(origin), {origin: lease}, instant):
+        read = await self._managed(self.read(origin), f"reading the lease of hub {origin}")
+        instant, lease = self._clock.monotonic(), self._known_lease(origin)
+        for stop in fencing.stops(self._watched(origin), lease, instant):
             log.warning("workload %s: stopped, its hub is out of contact", stop.key)
-            await self._applier.apply([stop])
+            await self._managed(self._applier.apply([stop]), f"stopping workload {stop.key}")
         if lease.lapsed(instant):
             return lease.poll
-        return max(SHORTEST_POLL_SECONDS, self._read_by(origin) - instant)
+        due = self._read_by(origin) if read else min(instant + lease.poll, lease.lapses_at)
+        return max(SHORTEST_POLL_SECONDS, due - instant)
 
     def _read_by(self, origin: str) -> float:
-        since = self._watched_since.get(origin, self._clock.monotonic())
-        return fencing.read_by(since, self._read.get(origin), self._shown.get(origin))
+        read = self._read.get(origin)
+        asked_at = read.asked_at if read is not None else None
+        return fencing.read_by(self._since(origin), asked_at, self._known_lease(origin), self._shown.get(origin))
+
+    def _known_lease(self, origin: str) -> HubLease:
+        since, found, shown = self._since(origin), self._found.get(origin), self._shown.get(origin)
+        return fencing.known_lease(since, found, shown, self._watched(origin))
+
+    def _since(self, origin: str) -> float:
+        return self._watched_since.get(origin, self._clock.monotonic())
 
     async def _get(self, origin: str) -> Reading:
         # It counts from before it was asked for: the renewal may have been there all that time.
@@ -168,7 +188,7 @@ class Fence:
             raw = await self._client.get(LEASES, fencing.lease_name(origin), self._namespace)
         except NotFound:
             return Reading(asked_at, None)
-        last = self._read.get(origin)
+        last = self._found.get(origin)
         found = fencing.read(msgspec.json.decode(raw), asked_at).after(last.lease if last is not None else None)
         return Reading(asked_at, found.after(self._shown.get(origin)))
 

@@ -7,7 +7,7 @@ clocks are compared: a lease has lapsed when the agent has seen no renewal for i
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
@@ -20,6 +20,8 @@ from worker_agent.engine import reservation, workload_status
 from worker_agent.engine.intents import ADMISSION_MANAGER, ApplyStatus, SetCondition
 
 DEFAULT_POLL_SECONDS: Final = 5.0
+DEFAULT_LEASE_SECONDS: Final = 40.0
+"""Of a lease that nobody here has seen, where what was sent under it says nothing either."""
 _LEASE_PREFIX: Final = "fedhub-hub-"
 _HASH_DIGITS: Final = 8
 
@@ -60,17 +62,33 @@ class Reading:
     lease: HubLease | None
 
 
-def read_by(since: float, last: Reading | None, shown: HubLease | None) -> float:
+def read_by(since: float, asked_at: float | None, known: HubLease, shown: HubLease | None) -> float:
     """The instant by which a hub's lease has to be read, where there is something to stop ``since`` then.
 
-    That is within one poll, and when the lease may lapse. A reading counts whatever it was made for. Before the first
-    one it must be known that the hub was in contact, by the lease that a watch has ``shown``.
+    That is within one poll, and when what is ``known`` of the lease lapses. A reading, asked for at ``asked_at`` last,
+    counts whatever it was made for. Before the first one it must be known that the hub was in contact, by the lease
+    that a watch has ``shown``.
     """
-    if last is None or last.asked_at < since:
+    if asked_at is None or asked_at < since:
         return min(since + shown.poll, shown.lapses_at) if shown is not None else since
-    if last.lease is None:
-        return last.asked_at + DEFAULT_POLL_SECONDS
-    return min(last.asked_at + last.lease.poll, last.lease.lapses_at)
+    return min(asked_at + known.poll, known.lapses_at)
+
+
+def known_lease(since: float, found: Reading | None, shown: HubLease | None, copies: Sequence[Document]) -> HubLease:
+    """By what the ``copies`` of a hub are stopped, of which there have been some ``since`` then.
+
+    A lease that is gone, or cannot be read, is one that is not renewed: what was ``found`` last when it could be read
+    counts on. Where nobody has read it since there is something to stop, a watch may have ``shown`` a later one; and
+    where neither knows it, as with an agent that started after the lease was deleted, it counts afresh from ``since``
+    and lasts as long as the copies say.
+    """
+    read = found.lease if found is not None else None
+    if found is not None and read is not None and (found.asked_at >= since or shown is None):
+        return read
+    if shown is not None:
+        return shown if read is None or shown.lapses_at >= read.lapses_at else read
+    origin = origin_of(copies[0]) if copies else ""
+    return HubLease(origin, 0, min(map(lease_seconds, copies), default=DEFAULT_LEASE_SECONDS), since)
 
 
 def lease_name(origin: str) -> str:
@@ -131,11 +149,10 @@ def why_not_start(job: Document, lease: HubLease | None, instant: float) -> str:
     return ""
 
 
-def stops(copies: Iterable[Document], leases: Mapping[str, HubLease], instant: float) -> Iterator[ApplyStatus]:
-    """Deactivate the copies that hold quota although their hub may by now start them elsewhere."""
+def stops(copies: Iterable[Document], lease: HubLease, instant: float) -> Iterator[ApplyStatus]:
+    """Deactivate the ``copies`` of a hub that hold quota although it may by now start them elsewhere."""
     for copy in copies:
-        lease = leases.get(origin_of(copy))
-        if lease is None or not lease.lapsed(instant) or not _holds(copy):
+        if not lease.lapsed(instant) or not _holds(copy):
             continue
         message = f"The hub {lease.origin} has not renewed its lease for {lease.duration:.0f} s"
         yield ApplyStatus(
@@ -149,6 +166,12 @@ def stops(copies: Iterable[Document], leases: Mapping[str, HubLease], instant: f
 def must_be_watched(copy: Document) -> bool:
     """Whether the copy is to be stopped when its hub is lost: what holds no quota runs nothing."""
     return stops_when_lost(copy) and bool(term_of(copy)) and _holds(copy)
+
+
+def lease_seconds(document: Document) -> float:
+    """How long the lease of the hub was that sent it."""
+    told = _number(value_at(document, "metadata.annotations", {}).get(names.LEASE_SECONDS_ANNOTATION))
+    return float(told) if told > 0 else DEFAULT_LEASE_SECONDS
 
 
 def key_of(document: Document) -> Key:

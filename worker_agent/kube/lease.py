@@ -1,13 +1,18 @@
 """Leader election on coordination.k8s.io Leases.
 
 No wall clocks are compared: a holder is taken for gone when its record has not changed for its own lease duration,
-counted on our monotonic clock from the moment we saw the record change. After a restart everybody counts afresh.
+counted on our monotonic clock from the moment we saw the record change. After a restart everybody counts afresh. A
+lease that was deleted is one that is not renewed: who has seen it waits until it lapses.
+
+A holder knows its lease by when and in which term it was taken, not by the name in it: another process of that name
+may have taken it while this one stood still.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -17,7 +22,7 @@ from worker_agent.api.need import Place
 from worker_agent.api.resource_type import LEASES
 from worker_agent.kube.client import Client
 from worker_agent.kube.clock import Clock
-from worker_agent.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
+from worker_agent.kube.errors import AlreadyExists, ApiError, Conflict, NotFound, ServerError
 from worker_agent.kube.events import micro_time
 
 log = logging.getLogger(__name__)
@@ -47,7 +52,8 @@ class LeaderElection:
     again; cancelled, it stops the work, then releases the lease so that another starts at once.
 
     ``term`` counts the changes of leadership (leaseTransitions): a fencing number, higher every time somebody begins to
-    lead, a restarted process with the same ``identity`` included.
+    lead, a restarted process with the same ``identity`` included: that one waits until its former lease lapses, as
+    nobody knows whether the process that holds it has ended.
     """
 
     def __init__(
@@ -67,6 +73,10 @@ class LeaderElection:
         self._namespace = namespace
         self._clock = clock
         self._timing = timing
+        self._acquired = ("", 0)
+        """When and in which term we asked for the lease last: a record that says so is our own."""
+        self._highest = 0
+        """Of the terms that we have seen."""
         self._holder = ""
         self._seen: bytes = b""
         self._seen_at = 0.0
@@ -81,9 +91,8 @@ class LeaderElection:
         """Who leads as far as is known here: no more is asked than the election asks. Empty where nobody does."""
         if self.is_leader:
             return self.identity
-        # A record that names us may still stand when we have stopped: nobody leads by it.
-        known = self._holder != self.identity and self._clock.monotonic() < self._lapses_at
-        return self._holder if known else ""
+        # A record of ours may still stand when we have stopped: nobody leads by it.
+        return self._holder if self._clock.monotonic() < self._lapses_at else ""
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
         """Returns when ``work`` returns (the lease is released); raises what ``work`` raises."""
@@ -164,19 +173,25 @@ class LeaderElection:
             try:
                 await self._write(written)
                 return True
-            except (Conflict, NotFound) as error:
+            except (Conflict, NotFound, ServerError) as error:
+                # A lease that was deleted is an error of the server's: PUT may create one, but must name no version.
                 log.info("lease %s/%s is read again: %s", self._namespace, self._name, error)
         try:
             raw = await self._client.get(LEASES, self._name, self._namespace)
         except NotFound:
+            if not self.is_leader and self._holder and self._clock.monotonic() < self._lapses_at:
+                return False
             return await self._create()
         lease: Document = msgspec.json.decode(raw)
         spec = lease.get("spec") or {}
-        holder = self._holder = spec.get("holderIdentity") or ""
+        holder = spec.get("holderIdentity") or ""
         self._observe(msgspec.json.encode([holder, spec.get("renewTime"), spec.get("leaseTransitions")]))
+        self._highest = max(self._highest, int(spec.get("leaseTransitions") or 0))
         duration = float(spec.get("leaseDurationSeconds") or self._timing.duration)
         self._lapses_at = self._seen_at + duration
-        if holder not in ("", self.identity) and self._clock.monotonic() - self._seen_at < duration:
+        ours = self._is_ours(spec)
+        self._holder = "" if ours else holder
+        if not ours and (self.is_leader or (holder and self._clock.monotonic() < self._lapses_at)):
             return False
         await self._write(lease)
         return True
@@ -185,19 +200,18 @@ class LeaderElection:
         """Takes or renews the lease if it still is as given (else Conflict)."""
         spec = dict(lease.get("spec") or {})
         now = micro_time(self._clock.now())
-        self.term = max(self.term, int(spec.get("leaseTransitions") or 0))
-        if spec.get("holderIdentity") != self.identity or not self.is_leader:
-            spec["leaseTransitions"] = self.term + 1
-            spec["acquireTime"] = now
+        if not self.is_leader:
+            self._acquired = (now, self._highest + 1)
+            spec["acquireTime"], spec["leaseTransitions"] = self._acquired
         spec.update(holderIdentity=self.identity, leaseDurationSeconds=round(self._timing.duration), renewTime=now)
         raw = await self._client.update(LEASES, {**lease, "spec": spec}, self._namespace)
-        self._written = msgspec.json.decode(raw)
-        self.term = int(spec.get("leaseTransitions") or 0)
+        self._written = self._confirmed(raw)
 
     async def _create(self) -> bool:
         now = micro_time(self._clock.now())
         # A deleted lease must not set the term back, as far as we know it.
-        term = self.term if self.is_leader or not self._seen else self.term + 1
+        term = self.term if self.is_leader else self._highest + 1 if self._seen else 0
+        self._acquired = (now, term)
         lease: Document = {
             "apiVersion": LEASES.api_version,
             "kind": LEASES.kind,
@@ -211,11 +225,22 @@ class LeaderElection:
             },
         }
         try:
-            await self._client.create(LEASES, lease, self._namespace)
+            self._confirmed(await self._client.create(LEASES, lease, self._namespace))
         except AlreadyExists:
             return False
-        self.term = term
         return True
+
+    def _confirmed(self, raw: bytes) -> Document:
+        """Our write as the server has it."""
+        lease: Document = msgspec.json.decode(raw)
+        self._acquired = _acquisition(lease.get("spec") or {})
+        self.term = self._acquired[1]
+        self._highest = max(self._highest, self.term)
+        return lease
+
+    def _is_ours(self, spec: Mapping[str, Any]) -> bool:
+        """Whether this very process took the lease that says so."""
+        return spec.get("holderIdentity") == self.identity and _acquisition(spec) == self._acquired
 
     def _observe(self, record: bytes) -> None:
         if record != self._seen:
@@ -229,9 +254,13 @@ class LeaderElection:
         try:
             lease: Document = msgspec.json.decode(await self._client.get(LEASES, self._name, self._namespace))
             spec = lease.get("spec") or {}
-            if spec.get("holderIdentity") != self.identity:
+            if not self._is_ours(spec):
                 return
             spec.update(holderIdentity="", leaseDurationSeconds=1, renewTime=micro_time(self._clock.now()))
             await self._client.update(LEASES, lease, self._namespace)
         except (ApiError, ConnectionError) as error:
             log.warning("lease %s/%s not released: %s", self._namespace, self._name, error)
+
+
+def _acquisition(spec: Mapping[str, Any]) -> tuple[str, int]:
+    return str(spec.get("acquireTime") or ""), int(spec.get("leaseTransitions") or 0)

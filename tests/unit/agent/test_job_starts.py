@@ -43,7 +43,7 @@ async def test_a_lease_that_is_not_read_in_time_leaves_the_job_held(monkeypatch,
 
 async def test_a_read_of_the_lease_that_was_given_up_serves_nobody(monkeypatch):
     fence = object.__new__(Fence)
-    fence._turns, fence._reads_begun, fence._answered, fence._read = {}, {}, {}, {}
+    fence._turns, fence._reads_begun, fence._answered, fence._read, fence._found = {}, {}, {}, {}, {}
     under_way, answers = asyncio.Event(), []
 
     async def get(origin):

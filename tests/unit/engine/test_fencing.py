@@ -53,7 +53,7 @@ def test_after_the_lease_has_lapsed_only_what_stays_put_may_start():
 
 
 def test_a_lapsed_lease_stops_the_copies_that_hold_quota():
-    (stop,) = fencing.stops([copy(names.QUOTA_RESERVED)], {"multikueue": lease()}, 140)
+    (stop,) = fencing.stops([copy(names.QUOTA_RESERVED)], lease(), 140)
     (condition,) = stop.conditions
     assert (condition.type, condition.reason) == (names.DEACTIVATION_TARGET, names.HUB_CONTACT_LOST)
 
@@ -69,11 +69,11 @@ def test_a_lapsed_lease_stops_the_copies_that_hold_quota():
     ids=["waits", "inactive", "finished", "told before"],
 )
 def test_nothing_is_stopped_that_does_not_run(found):
-    assert list(fencing.stops([found], {"multikueue": lease()}, 140)) == []
+    assert list(fencing.stops([found], lease(), 140)) == []
 
 
 def test_nothing_is_stopped_while_the_lease_lives():
-    assert list(fencing.stops([copy(names.QUOTA_RESERVED)], {"multikueue": lease()}, 139)) == []
+    assert list(fencing.stops([copy(names.QUOTA_RESERVED)], lease(), 139)) == []
 
 
 def test_a_reading_without_a_renewal_counts_from_the_first_sight_of_it():
@@ -107,7 +107,6 @@ SINCE = 200.0
         (Reading(203, lease(seen_at=199)), lease(seen_at=199), 203 + fencing.DEFAULT_POLL_SECONDS),
         (Reading(203, lease(seen_at=164)), lease(seen_at=202, renewed="r2"), 204),
         (Reading(203, lease(seen_at=160)), lease(seen_at=160), 200),
-        (Reading(203, None), lease(seen_at=199), 203 + fencing.DEFAULT_POLL_SECONDS),
     ],
     ids=[
         "nothing is known of the hub",
@@ -118,8 +117,44 @@ SINCE = 200.0
         "one poll after any reading since",
         "when what was read lapses, whatever a watch shows",
         "it had lapsed when it was read: overdue",
-        "there was no lease",
     ],
 )
 def test_a_lease_is_read_within_a_poll_and_when_it_may_lapse(last, shown, due):
-    assert fencing.read_by(SINCE, last, shown) == due
+    known = fencing.known_lease(SINCE, last, shown, [])
+    assert fencing.read_by(SINCE, last.asked_at if last else None, known, shown) == due
+
+
+def holding(seconds=None):
+    found = copy(names.QUOTA_RESERVED)
+    if seconds is not None:
+        found["metadata"]["annotations"][names.LEASE_SECONDS_ANNOTATION] = seconds
+    return found
+
+
+@pytest.mark.parametrize(
+    ("found", "shown", "copies", "lapses_at"),
+    [
+        (Reading(203, lease(seen_at=203)), lease(seen_at=206, renewed="r2"), [holding("9")], 243),
+        (Reading(190, lease(seen_at=190)), lease(seen_at=199, renewed="r2"), [holding("9")], 239),
+        (Reading(190, lease(seen_at=190)), lease(seen_at=150, renewed="r0"), [holding("9")], 230),
+        (Reading(190, lease(seen_at=190)), None, [holding("9")], 230),
+        (None, lease(seen_at=199), [holding("9")], 239),
+        (None, None, [holding("12"), holding("9")], SINCE + 9),
+        (None, None, [holding()], SINCE + fencing.DEFAULT_LEASE_SECONDS),
+        (None, None, [holding("soon")], SINCE + fencing.DEFAULT_LEASE_SECONDS),
+        (None, None, [], SINCE + fencing.DEFAULT_LEASE_SECONDS),
+    ],
+    ids=[
+        "as it was read last",
+        "a watch showed a renewal since",
+        "a watch that lags",
+        "read before there was anything to stop",
+        "never read",
+        "never seen: the shortest that the copies tell of",
+        "never seen, sent by an earlier version",
+        "never seen, and nothing to be read from the copy",
+        "nothing to stop",
+    ],
+)
+def test_a_lease_that_is_gone_counts_on(found, shown, copies, lapses_at):
+    assert fencing.known_lease(SINCE, found, shown, copies).lapses_at == lapses_at

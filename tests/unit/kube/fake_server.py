@@ -124,7 +124,8 @@ class FakeServer:
             return answer(409, status(409, "AlreadyExists"))
         if request.method == "PUT":
             if path not in self.objects:
-                return answer(404, status(404, "NotFound"))
+                # Leases may be created by PUT, which then must name no version; servers call that an error of theirs.
+                return answer(500, status(500, "", "resourceVersion should not be set on objects to be created"))
             if body["metadata"].get("resourceVersion") != self.objects[path]["metadata"]["resourceVersion"]:
                 return answer(409, status(409, "Conflict"))
         return answer(200, self.put(name, **{key: body[key] for key in body if key != "metadata"}))

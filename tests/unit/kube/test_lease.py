@@ -115,6 +115,83 @@ async def test_a_restart_under_the_same_name_begins_a_new_term():
     await again.stop()
 
 
+async def test_a_restart_under_the_same_name_waits_until_its_former_lease_lapses():
+    server = FakeServer()
+    first = Candidate(server, "one")
+    await until(lambda: first.working)
+    first.transport.down = True
+    await first.stop()
+    again, begun = Candidate(server, "one"), now()
+    await until(lambda: again.working)
+    assert 15 <= now() - begun < 19
+    await again.stop()
+
+
+async def test_a_process_that_was_paused_notices_that_another_of_its_name_took_the_lease():
+    server = FakeServer()
+    older = Candidate(server, "one")
+    await until(lambda: older.working)
+    taken = spec(server)
+    # What another life of the same name writes that started when the lease had lapsed, as the older one's clock stood
+    # still meanwhile, like that of a machine that was suspended.
+    again = taken | {"acquireTime": "2030-01-01T00:00:00.000000Z", "leaseTransitions": taken["leaseTransitions"] + 1}
+    server.put("lease", spec=again)
+    await until(lambda: not older.working, 5)
+    assert spec(server) == again
+    await older.stop()
+    assert spec(server) == again
+
+
+async def test_another_of_its_name_in_the_same_term_is_told_apart_by_when_it_took_the_lease():
+    server = FakeServer()
+    older = Candidate(server, "one")
+    await until(lambda: older.working)
+    server.remove("lease")
+    another = {"holderIdentity": "one", "leaseDurationSeconds": 15, "leaseTransitions": 0}
+    another["acquireTime"] = "2030-01-01T00:00:00.000000Z"
+    server.put("lease", spec=another)
+    await until(lambda: not older.working, 5)
+    assert spec(server) == another
+    await older.stop()
+
+
+async def test_a_lease_that_another_took_and_gave_back_is_not_ours_any_more():
+    server = FakeServer()
+    older = Candidate(server, "one")
+    await until(lambda: older.working)
+    taken = spec(server)
+    server.put("lease", spec=taken | {"holderIdentity": "", "leaseTransitions": taken["leaseTransitions"] + 1})
+    await until(lambda: len(older.spans) == 2, 30)
+    assert older.election.term == taken["leaseTransitions"] + 2
+    await older.stop()
+
+
+async def test_who_waits_for_a_lease_that_is_deleted_waits_until_it_lapses():
+    server = FakeServer()
+    first = Candidate(server, "one")
+    await until(lambda: first.working)
+    second = Candidate(server, "two")
+    await asyncio.sleep(10)
+    first.transport.down = True
+    server.remove("lease")
+    await until(lambda: second.working)
+    assert first.spans[0][1] < second.spans[0][0]
+    await first.stop()
+    await second.stop()
+
+
+async def test_a_deleted_lease_does_not_set_the_term_back_for_who_has_seen_it():
+    server = FakeServer()
+    record = {"holderIdentity": "ghost", "leaseDurationSeconds": 15, "leaseTransitions": 4}
+    server.put("lease", spec=record)
+    candidate = Candidate(server, "one")
+    await asyncio.sleep(5)
+    server.remove("lease")
+    await until(lambda: candidate.working)
+    assert (candidate.election.term, spec(server)["leaseTransitions"]) == (5, 5)
+    await candidate.stop()
+
+
 async def test_losing_the_lease_to_another_stops_the_work():
     server = FakeServer()
     first = Candidate(server, "one")
