@@ -9,6 +9,7 @@ are, stay as they are.
     add_deferred(app, "kueue", load, "Queues and workloads of one cluster.")
 """
 
+import sys
 from collections.abc import Callable
 from typing import Any, get_args, get_origin
 
@@ -17,7 +18,21 @@ from typer.core import TyperGroup
 
 
 class Group(TyperGroup):
-    """Of commands, and of groups that may be deferred."""
+    """Of commands, and of groups that may be deferred.
+
+    Text that cannot be sent anywhere, as of bytes on the command line that are not UTF-8, is wrong usage. Commands need
+    not look for it: names of files may have such bytes, and everything else is encoded before anything is done with it.
+    """
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (UnicodeEncodeError, BaseExceptionGroup) as error:
+            text = _unsayable(error)
+            if not text:
+                raise
+            print(f"error: '{text}' is not UTF-8, and only that can be sent to a cluster", file=sys.stderr)
+            raise typer.Exit(2) from error
 
     def get_params(self, ctx: Any) -> Any:
         return _spared(super().get_params(ctx))
@@ -55,6 +70,16 @@ def add_deferred(app: typer.Typer, name: str, load: Callable[[], typer.Typer], s
 def flowing(text: str) -> str:
     """Paragraphs without the line breaks of the source, which typer would keep beside those of the terminal."""
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
+def _unsayable(error: BaseException) -> str:
+    """The text with surrogates over which something failed, in characters that can be printed; empty if none did."""
+    if isinstance(error, BaseExceptionGroup):
+        return next(filter(None, map(_unsayable, error.exceptions)), "")
+    if not isinstance(error, UnicodeEncodeError):
+        return ""
+    surrogates = any("\ud800" <= each <= "\udfff" for each in error.object[error.start : error.end])
+    return error.object.encode("utf-8", "backslashreplace").decode() if surrogates else ""
 
 
 def _spared(parameters: Any) -> Any:

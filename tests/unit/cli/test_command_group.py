@@ -1,5 +1,6 @@
 """Options come out as typer makes them, also where it is spared the work; deferred groups are whole groups."""
 
+import asyncio
 from pathlib import Path
 from typing import Annotated
 
@@ -7,6 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from hub.cli import app as hub_app
 from hub.cli.output import Format
 from worker_agent.cli.command_group import Group, add_deferred, flowing
 
@@ -74,3 +76,64 @@ def test_the_list_of_commands_names_a_deferred_group_and_its_summary():
 def test_a_deferred_group_has_its_commands_and_their_help():
     assert "Take them." in run("inner", "--help").output
     assert "--label" in run("inner", "take", "--help").output
+
+
+UNTEXT = "a\udcff"
+"""As Python gives bytes of the command line that are not UTF-8."""
+
+
+async def _sent(text):
+    async with asyncio.TaskGroup() as group:
+        group.create_task(_encoded(text))
+
+
+async def _encoded(text):
+    text.encode()
+
+
+@pytest.mark.parametrize("send", [str.encode, lambda text: asyncio.run(_sent(text))], ids=["at once", "in a task"])
+def test_text_that_is_not_utf_8_is_wrong_use(send):
+    refusing = typer.Typer(cls=Group)
+
+    @refusing.command("send")
+    def sending(text: str) -> None:
+        send(text)
+
+    refusing.command("other")(other)
+    outer = typer.Typer(cls=Group)
+    outer.add_typer(refusing, name="inner")
+    result = CliRunner().invoke(outer, ["inner", "send", UNTEXT])
+    assert (result.exit_code, result.stderr.count("error:")) == (2, 1)
+    assert r"'a\udcff' is not UTF-8" in result.stderr
+
+
+def test_names_of_files_need_not_be_utf_8():
+    assert run("inner", "take", "--file", UNTEXT).exit_code == 0
+    assert seen["file"] == Path(UNTEXT)
+
+
+def test_what_an_ascii_terminal_cannot_show_is_no_wrong_use():
+    failing = typer.Typer(cls=Group)
+    failing.command("show")(lambda: "é".encode("ascii"))
+    failing.command("other")(other)
+    assert isinstance(CliRunner().invoke(failing, ["show"]).exception, UnicodeEncodeError)
+
+
+AT_NO_SERVER = ["--server", "http://127.0.0.1:1"]
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ["list", "lq", "-n", UNTEXT],
+        ["create", "cq", UNTEXT],
+        ["create", "cq", "q", "--cohort", UNTEXT],
+        ["stop", "workload", UNTEXT],
+        ["delete", "workload", UNTEXT],
+    ],
+    ids=" ".join,
+)
+def test_commands_of_kueue_refuse_names_that_are_not_utf_8(typed):
+    result = CliRunner().invoke(hub_app, ["kueue", *typed, *AT_NO_SERVER])
+    assert (result.exit_code, result.stderr.count("error:")) == (2, 1)
+    assert "is not UTF-8" in result.stderr
