@@ -31,6 +31,8 @@ LOST_AFTER: Final = (timedelta(seconds=20), timedelta(minutes=1), timedelta(minu
 LONGEST_OUTAGE: Final = 25.0
 """More than a worker may be out of contact where that is least; one in ten of the outages there."""
 
+SENT_SECONDS: Final = 0.15
+"""From a job's submission until it stands on a worker."""
 UNTOLD_SECONDS: Final = START_SECONDS + 0.15
 """From a job's submission until the manager knows that its pods run: only the fence tells of them until then."""
 OUTLIVING_SECONDS: Final = 4.0
@@ -162,15 +164,24 @@ def _ambushed_start(moment: Moment) -> list[Step]:
 
 
 def _ended_unseen(moment: Moment) -> list[Step]:
-    """A job ends out of contact and is deleted on its worker, so that only its copy there tells of the end."""
-    worker, act = moment.dice.choice(WORKERS), moment.dice.choice((Act.CUT, Act.STALL))
+    """A job ends out of contact and is deleted on its worker, so that only its copy there tells of the end.
+
+    Mostly on whichever it runs: both are out of contact, and who has no such job loses none.
+    """
+    workers = moment.dice.choice((WORKERS, WORKERS, WORKERS[:1], WORKERS[1:]))
+    act = moment.dice.choice((Act.CUT, Act.STALL))
     works = START_SECONDS + moment.submission.value["seconds"]
-    at = moment.submission.at + works * moment.dice.uniform(0.1, 0.95)
-    abandoned = moment.submission.at + works + moment.dice.uniform(0.05, 0.5)
+    at = moment.submission.at + max(SENT_SECONDS, works * moment.dice.uniform(0.1, 0.95))
+    abandoned = moment.submission.at + works + moment.dice.uniform(0.1, 0.5)
+    back = abandoned + moment.dice.uniform(0.05, 0.5)
     return [
-        Step(round(at, 3), act, f"hub>{worker}"),
-        Step(round(abandoned, 3), Act.ABANDON, moment.job, worker),
-        Step(round(abandoned + moment.dice.uniform(0.05, 0.5), 3), Act.HEAL, f"hub>{worker}"),
+        step
+        for worker in workers
+        for step in (
+            Step(round(at, 3), act, f"hub>{worker}"),
+            Step(round(abandoned, 3), Act.ABANDON, moment.job, worker),
+            Step(round(back, 3), Act.HEAL, f"hub>{worker}"),
+        )
     ]
 
 
@@ -225,7 +236,7 @@ TROUBLES: Final[tuple[tuple[Trouble, int], ...]] = (
     (_out_of_contact, 12),
     (_ambushed, 7),
     (_ambushed_start, 5),
-    (_ended_unseen, 5),
+    (_ended_unseen, 12),
     (_slowed, 5),
     (_told_late, 3),
     (_outlived, 10),
