@@ -45,9 +45,12 @@ def enroll(  # noqa: PLR0913, PLR0917 - the command's own options
     settings = _settings(config)
     try:
         lifetime: timedelta = durations.parse(token_lifetime)
+    except ValueError as error:
+        output.fail(f"--token-lifetime: {error}", 2)
+    try:
         hubs = tuple(protocol.address(each) for each in hub or settings.federation.agents.addresses)
     except ValueError as error:
-        output.fail(error, 2)
+        output.fail(f"{'--hub' if hub else 'federation.agents.addresses:'} {error}", 2)
     if lifetime <= timedelta(0):
         output.fail(f"--token-lifetime: {token_lifetime}: must be more than 0s", 2)
     if not hubs:
@@ -56,7 +59,7 @@ def enroll(  # noqa: PLR0913, PLR0917 - the command's own options
             2,
         )
     if not protocol.is_agent_name(cluster):
-        output.fail(f"{cluster!r}: a name is made of lower case letters, digits, '-' and '.'", 2)
+        output.fail(f"CLUSTER: {cluster!r}: a name is made of lower case letters, digits, '-' and '.'", 2)
 
     async def work(client: "Client") -> None:
         invited = await enrolling.invite(client, settings.namespace, cluster, lifetime)
@@ -104,7 +107,8 @@ def unenroll(
         if output_format in (Format.JSON, Format.YAML):
             output.structured({"cluster": cluster, "withdrawn": found}, output_format)
         elif found:
-            output.say(f"the enrolment of {cluster} is withdrawn")
+            output.say(f"the enrolment of {cluster} is withdrawn; its MultiKueueCluster, if there is one, stays")
+            output.say(f"to forget the cluster too: kubectl delete multikueuecluster {cluster}")
         if not found:
             output.fail(f"no agent has enrolled as {cluster!r}, and no token waits for one")
 

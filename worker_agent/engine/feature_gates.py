@@ -3,6 +3,7 @@
 ``resolve`` turns overrides into the full table once, at start. Algorithms never see a gate; they see ``policy.Policy``.
 """
 
+import difflib
 from collections.abc import Mapping
 from typing import Final
 
@@ -149,7 +150,9 @@ def resolve(overrides: Mapping[str, bool]) -> dict[str, bool]:
     gates = dict(DEFAULTS)
     for name, wanted in overrides.items():
         if name not in gates:
-            raise FeatureGateError(f"unrecognized feature gate: {name}")
+            alike = difflib.get_close_matches(name, gates, n=1)
+            hint = f"; did you mean {alike[0]}?" if alike else f"; known are {', '.join(gates)}"
+            raise FeatureGateError(f"unrecognized feature gate: {name}{hint}")
         if name in _LOCKED_ON and not wanted:
             raise FeatureGateError(
                 f"cannot set feature gate {name} to {str(wanted).lower()}, feature is locked to true"

@@ -21,9 +21,10 @@ def refused(app, *arguments: str) -> str:
     ("arguments", "told"),
     [
         (("oregon",), "give --hub https://host:port, or --config with federation.agents.addresses"),
-        (("oregon", "--hub", "http://hub:1"), "http://hub:1: must be https://host:port"),
-        (("Oregon", "--hub", "https://hub:1"), "'Oregon': a name is made of lower case letters"),
+        (("oregon", "--hub", "http://hub:1"), "--hub http://hub:1: must be https://host:port"),
+        (("Oregon", "--hub", "https://hub:1"), "CLUSTER: 'Oregon': a name is made of lower case letters"),
         (("oregon", "--hub", "https://hub:1", "--token-lifetime", "0s"), "--token-lifetime: 0s: must be more than 0s"),
+        (("oregon", "--hub", "https://hub:1", "--token-lifetime", "5x"), "--token-lifetime: '5x' is no duration"),
         (("oregon", "--hub", "https://hub:1", "--kubeconfig", "none"), "none"),
     ],
 )

@@ -22,7 +22,8 @@ def test_gates_and_dependencies_are_those_of_the_reference() -> None:
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        ({"NoSuchGate": True}, "unrecognized feature gate: NoSuchGate"),
+        ({"NoSuchGate": True}, "unrecognized feature gate: NoSuchGate; known are .*TopologyAwareScheduling"),
+        ({"MultiKueu": True}, "unrecognized feature gate: MultiKueu; did you mean MultiKueue?"),
         ({"TLSOptions": False}, "cannot set feature gate TLSOptions to false, feature is locked to true"),
         (
             {"FlavorFungibility": False, "FlavorFungibilityPreserveScanProgress": True},
