@@ -1,25 +1,29 @@
 """The API server's verbs over a Transport: documents in, bytes out, every write counted."""
 
+import asyncio
+import contextlib
 from collections import Counter
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from http import HTTPStatus
+from typing import TypeVar
 
 from worker_agent.api.document import Document
 from worker_agent.api.resource_type import ResourceType
 from worker_agent.kube import deadline, errors, retry, verbs
 from worker_agent.kube.budget import RateBudget
 from worker_agent.kube.clock import Clock
-from worker_agent.kube.pieces import PatientReader
+from worker_agent.kube.initial_events import InitialEvents, NoInitialEvents, Support, Unfinished
 from worker_agent.kube.request_statistics import HostStatistics
 from worker_agent.kube.transport import Request, Response, Transport
 from worker_agent.kube.verbs import ListPage, PatchType, Selection, Target
+from worker_agent.kube.watch_stream import Batch, WatchStream
 from worker_agent.kube.write_gate import WriteGate
 
 __all__ = ["Client", "ListPage", "PatchType"]
 
-WATCH_TIMEOUT_SECONDS = 300
-Batch = list[bytes]
-"""Lines of a watch that came together."""
+T = TypeVar("T")
 
+WATCH_TIMEOUT_SECONDS = 300
 LISTS_STARTED_ANEW = 3
 """How often a list whose page token expired is begun again before the caller hears of it."""
 
@@ -48,6 +52,9 @@ class Client:
         self.writes: Counter[tuple[str, str, str]] = Counter()
         self.gate = WriteGate()
         self.statistics = HostStatistics()
+        self._initial_events = Support()
+        self._first_asks: asyncio.Event | None = None
+        """Set when the first watch that wants initial events has heard, or not, what the server says to that."""
         self._budget = budget
         self._headers = {"user-agent": user_agent, "accept": "application/json"}
         self._retry_policy = retry_policy or retry.RetryPolicy()
@@ -173,20 +180,45 @@ class Client:
         request = self._signed(verbs.watch(target, selection, resource_version, timeout_seconds))
         if self._budget:
             await self._budget.admit()
-        response = await self._open(request)
-        reader = PatientReader(response.stream, silence)
+        stream = WatchStream(await self._open(request), silence)
         try:
-            rest = b""
-            while (piece := await reader.next()) is not None:
-                *lines, rest = (rest + piece).split(b"\n")
-                if lines:
-                    yield [line for line in lines if line]
-            # What is left in ``rest`` was cut off and is dropped: the next watch sends it whole.
-        except TimeoutError as error:
-            raise errors.ServerSilent(f"watch: the stream was silent for {silence:g} s") from error
+            async for batch in stream:
+                yield batch
         finally:
-            reader.close()
-            await response.close()
+            await stream.aclose()
+
+    async def watch_from_start(
+        self,
+        resource: ResourceType,
+        namespace: str = "",
+        *,
+        label_selector: str = "",
+        field_selector: str = "",
+        timeout_seconds: int = WATCH_TIMEOUT_SECONDS,
+        silence: float = 120.0,
+    ) -> tuple[ListPage, WatchStream]:
+        """The whole collection, and the watch that goes on from it: one request, repeated as a list until the objects
+        are all there. The caller closes the stream.
+
+        Raises NoInitialEvents where the server does not do that; one that refused is not asked again.
+        """
+        request = self._signed(
+            verbs.watch_from_start(
+                Target(resource, namespace), Selection(label_selector, field_selector), timeout_seconds
+            )
+        )
+
+        async def attempt() -> tuple[ListPage, WatchStream]:
+            return await self._begin(request, silence)
+
+        await self._after_the_first()
+        try:
+            for _ in range(LISTS_STARTED_ANEW):
+                with contextlib.suppress(errors.Gone):
+                    return await self._patiently("watch", attempt)
+            return await self._patiently("watch", attempt)
+        finally:
+            self._let_others_ask()
 
     async def raw(self, request: Request) -> bytes:
         """Any other request, for example ``GET /version``; GETs are repeated like reads."""
@@ -209,13 +241,83 @@ class Client:
     async def _repeat(self, verb: str, target: Target | None, request: Request) -> bytes:
         signed = self._signed(request)
 
-        async def attempt() -> bytes:
+        async def exchange() -> bytes:
+            return await self._exchange(verb, target, signed)
+
+        return await self._patiently(verb, exchange)
+
+    async def _patiently(self, verb: str, exchange: Callable[[], Awaitable[T]]) -> T:
+        """What ``exchange`` comes to, within the budget and repeated as the policy has it."""
+
+        async def attempt() -> T:
             if self._budget is None:
-                return await self._exchange(verb, target, signed)
+                return await exchange()
             async with self._budget.slot():
-                return await self._exchange(verb, target, signed)
+                return await exchange()
 
         return await retry.repeat(verb, attempt, self._retry_policy, self.clock)
+
+    async def _after_the_first(self) -> None:
+        """Where nobody knows yet what the server says to initial events, one asks and the others wait for the answer:
+        a refusal costs one request."""
+        if self._first_asks is not None:
+            await self._first_asks.wait()
+        elif self._initial_events.known is None:
+            self._first_asks = asyncio.Event()
+
+    def _let_others_ask(self) -> None:
+        if self._first_asks is not None:
+            self._first_asks.set()
+
+    async def _begin(self, request: Request, silence: float) -> tuple[ListPage, WatchStream]:
+        support = self._initial_events
+        if support.refused:
+            raise NoInitialEvents
+        try:
+            response, body = await self._answer_to_watch(request)
+        finally:
+            self._let_others_ask()
+        if response.status == HTTPStatus.TOO_MANY_REQUESTS:
+            # Said of a kind alone whose cache the server still fills; it answers a list, or says there what it means.
+            raise NoInitialEvents(for_good=False)
+        try:
+            self._settle(response, body)
+        except errors.ApiError as error:
+            if support.failed(error):
+                raise NoInitialEvents from error
+            raise
+        stream = WatchStream(response, support.silence(self._timeout))
+        try:
+            page, rest = await self._initial(stream)
+        except (errors.ApiError, ConnectionError) as error:
+            await stream.aclose()
+            if support.failed(error):
+                raise NoInitialEvents from error
+            raise
+        except BaseException:
+            await stream.aclose()
+            raise
+        support.given()
+        stream.go_on(rest, silence)
+        return page, stream
+
+    async def _initial(self, stream: WatchStream) -> tuple[ListPage, Batch]:
+        """The objects with which a watch begins, and what came with the last of them."""
+        initial = InitialEvents()
+        allowed, began = self._initial_events.silence(self._timeout), self.clock.monotonic()
+        try:
+            async for batch in stream:
+                if (whole := initial.take(batch)) is not None:
+                    return whole
+                if self.clock.monotonic() - began > initial.seconds(allowed):
+                    break
+            else:
+                raise ConnectionError("watch: the stream ended before all objects had come")
+        except errors.ServerSilent as error:
+            raise Unfinished(
+                f"watch: the objects had not all come, then the stream was silent for {allowed:g} s"
+            ) from error
+        raise Unfinished(f"watch: the objects had not all come after {initial.seconds(allowed):g} s")
 
     async def _exchange(self, verb: str, target: Target | None, request: Request) -> bytes:
         if request.method == "GET" or target is None:
@@ -249,6 +351,11 @@ class Client:
         return response, await response.read() if response.status >= 300 else b""
 
     async def _open(self, request: Request) -> Response:
+        response, body = await self._answer_to_watch(request)
+        self._settle(response, body)
+        return response
+
+    async def _answer_to_watch(self, request: Request) -> tuple[Response, bytes]:
         status = 0
         try:
             response, body = await deadline.within(self._timeout, self._read_refusal(request))
@@ -257,8 +364,7 @@ class Client:
             raise errors.ServerSilent(f"watch of {request.path}: not opened within {self._timeout:g} s") from error
         finally:
             self.statistics.asked(request.method, status)
-        self._settle(response, body)
-        return response
+        return response, body
 
     def _settle(self, response: Response, body: bytes) -> None:
         """Raises what the server refused; tells the budget how the server feels."""

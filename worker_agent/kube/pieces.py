@@ -39,6 +39,12 @@ class PatientReader:
         finally:
             self._waits = None
 
+    def wait(self, seconds: float) -> None:
+        """From now on pieces are waited for that long. Not while one is waited for."""
+        self._seconds = seconds
+        self.close()
+        self._timer = None
+
     def close(self) -> None:
         """No piece is wanted any more; whoever made the stream closes it."""
         if self._timer is not None:

@@ -2,14 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from worker_agent.api.resource_type import ResourceType
 from worker_agent.kube import cancellation, errors
-from worker_agent.kube.client import WATCH_TIMEOUT_SECONDS, Client
-from worker_agent.kube.watch import ListAll, ListWatch, OpenWatch, WatchEvent
+from worker_agent.kube.client import WATCH_TIMEOUT_SECONDS, Client, ListPage
+from worker_agent.kube.initial_events import NoInitialEvents
+from worker_agent.kube.watch import ListAll, ListWatch, OpenWatch, StreamAll, WatchEvent
+from worker_agent.kube.watch_stream import Batch, WatchStream
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +61,9 @@ class Reflector:
             if step.delay:
                 await clock.sleep(step.delay * (0.5 + clock.random()))
             try:
-                if isinstance(step, ListAll):
+                if isinstance(step, StreamAll):
+                    await self._stream()
+                elif isinstance(step, ListAll):
                     await self._list()
                 else:
                     await self._watch(step)
@@ -67,15 +71,40 @@ class Reflector:
                 if cancellation.is_ours():
                     raise
                 # Cancelled without our own task being so: a connection was closed under a request.
-                self._broken(step)
+                self._broken()
 
-    def _broken(self, step: ListAll | OpenWatch) -> None:
+    def _broken(self) -> None:
         error = ConnectionError(f"{self._source.resource.plural}: the connection was closed under a request")
-        if isinstance(step, ListAll):
-            self._machine.list_failed(error)
-        else:
+        if self._machine.is_current:
             self._machine.ended(error, self._client.clock.monotonic())
+        else:
+            self._machine.list_failed(error)
         self._tell(error)
+
+    async def _stream(self) -> None:
+        source = self._source
+        try:
+            page, stream = await self._client.watch_from_start(
+                source.resource,
+                source.namespace,
+                label_selector=source.label_selector,
+                field_selector=source.field_selector,
+                timeout_seconds=self._timeout_seconds(),
+                silence=source.silence,
+            )
+        except NoInitialEvents as refusal:
+            self._machine.not_streamed(for_good=refusal.for_good)
+        except errors.Forbidden:
+            # Who may not watch may be allowed to list, or is told what may not be listed.
+            self._machine.not_streamed()
+        except (errors.ApiError, ConnectionError) as error:
+            self._list_failed(error)
+        else:
+            try:
+                if await self._replace(page):
+                    await self._follow(stream)
+            finally:
+                await stream.aclose()
 
     async def _list(self) -> None:
         source = self._source
@@ -86,28 +115,46 @@ class Reflector:
                 label_selector=source.label_selector,
                 field_selector=source.field_selector,
             )
-            await self._sink.replace(page.items)
         except (errors.ApiError, ConnectionError) as error:
-            self._machine.list_failed(error)
-            self._tell(error)
+            self._list_failed(error)
             return
+        await self._replace(page)
+
+    async def _replace(self, page: ListPage) -> bool:
+        """Whether the sink could read what there is."""
+        try:
+            await self._sink.replace(page.items)
+        except ConnectionError as error:
+            self._list_failed(error)
+            return False
         self._machine.listed(page.resource_version)
         self._tell(None)
+        return True
+
+    def _list_failed(self, error: BaseException) -> None:
+        self._machine.list_failed(error)
+        self._tell(error)
 
     async def _watch(self, step: OpenWatch) -> None:
-        clock = self._client.clock
         source = self._source
-        # Spread over a third, so that a hundred watches opened together do not end together.
-        timeout = int(WATCH_TIMEOUT_SECONDS * (1 + clock.random() / 3))
         stream = self._client.watch(
             source.resource,
             source.namespace,
             resource_version=step.resource_version,
             label_selector=source.label_selector,
             field_selector=source.field_selector,
-            timeout_seconds=timeout,
+            timeout_seconds=self._timeout_seconds(),
             silence=source.silence,
         )
+        await self._follow(stream)
+
+    def _timeout_seconds(self) -> int:
+        """Spread over a third, so that a hundred watches opened together do not end together."""
+        return int(WATCH_TIMEOUT_SECONDS * (1 + self._client.clock.random() / 3))
+
+    async def _follow(self, stream: AsyncGenerator[Batch, None] | WatchStream) -> None:
+        """Takes what comes until the stream ends, and closes it."""
+        clock = self._client.clock
         failure: BaseException | None = None
         self._machine.opened(clock.monotonic())
         try:

@@ -86,6 +86,18 @@ def watch(target: Target, selection: Selection, resource_version: str, timeout_s
     return Request("GET", target.path, query + selection.query())
 
 
+def watch_from_start(target: Target, selection: Selection, timeout_seconds: int) -> Request:
+    """Everything there is, as new as a list would show it, and then what changes."""
+    query = pairs(
+        watch="true",
+        allowWatchBookmarks="true",
+        sendInitialEvents="true",
+        resourceVersionMatch="NotOlderThan",
+        timeoutSeconds=str(timeout_seconds),
+    )
+    return Request("GET", target.path, query + selection.query())
+
+
 def create(target: Target, document: Document, field_manager: str) -> Request:
     return _write("POST", target, JSON, document, (*pairs(fieldManager=field_manager), UNREAD))
 

@@ -1,8 +1,9 @@
 """List-then-watch as a state machine without a socket: what to do next, given what came.
 
-The shell (``reflector``) asks ``step``, does it, and reports back with ``listed``, ``opened``, ``received`` and
-``ended``. The promise: whatever happens to lists and streams (cuts, duplicates, compaction, silence, error events), the
-events handed out since the last list, on top of that list, never show an object older than it was shown before.
+The list is the beginning of a watch where the server can do that (``initial_events``), else a request of its own. The
+shell (``reflector``) asks ``step``, does it, and reports back with ``listed``, ``opened``, ``received`` and ``ended``.
+The promise: whatever happens to lists and streams (cuts, duplicates, compaction, silence, error events), the events
+handed out since the last list, on top of that list, never show an object older than it was shown before.
 """
 
 from dataclasses import dataclass
@@ -43,7 +44,9 @@ class Head(msgspec.Struct):
     metadata: _Meta = msgspec.field(default_factory=_Meta)
 
 
-class _Line(msgspec.Struct):
+class Line(msgspec.Struct):
+    """One event of a watch; the object is not decoded."""
+
     type: str
     object: msgspec.Raw
 
@@ -57,8 +60,15 @@ class WatchEvent(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
+class StreamAll:
+    """Wait ``delay`` seconds (times a jitter of the shell), then open a watch that begins with everything."""
+
+    delay: float
+
+
+@dataclass(frozen=True, slots=True)
 class ListAll:
-    """Wait ``delay`` seconds (times a jitter of the shell), then list everything."""
+    """Wait likewise, then list everything."""
 
     delay: float
 
@@ -71,9 +81,28 @@ class OpenWatch:
     delay: float
 
 
-_line_decoder = msgspec.json.Decoder(_Line)
+_line_decoder = msgspec.json.Decoder(Line)
 _head_decoder = msgspec.json.Decoder(Head)
 _CHANGES = {change.value: change for change in Change}
+
+
+def read_line(text: bytes) -> Line:
+    """An event. Raises MalformedAnswer where it is none, and the ApiError that an ERROR event tells of."""
+    try:
+        line = _line_decoder.decode(text)
+    except msgspec.DecodeError as error:
+        raise errors.MalformedAnswer(f"watch: not a watch event: {error}") from error
+    if line.type == "ERROR":
+        raise errors.from_body(0, bytes(line.object))
+    return line
+
+
+def head_of(line: Line) -> Head:
+    """Of an event's object. Raises MalformedAnswer."""
+    try:
+        return _head_decoder.decode(line.object)
+    except msgspec.DecodeError as error:
+        raise errors.MalformedAnswer(f"watch: not a watch event: {error}") from error
 
 
 def read_head(raw: bytes) -> Head:
@@ -103,26 +132,41 @@ class ListWatch:
         self.resource_version = ""
         self.last_error: BaseException | None = None
         self._must_list = True
+        self._streams = True
+        self._list_next = False
         self._list_failures = 0
         self._stream_failures = 0
         self._opened_at = 0.0
         self._progress = False
 
     @property
-    def step(self) -> ListAll | OpenWatch:
+    def step(self) -> StreamAll | ListAll | OpenWatch:
         if self._must_list:
-            return ListAll(_delay(max(self._list_failures, self._stream_failures), self.last_error))
+            delay = _delay(max(self._list_failures, self._stream_failures), self.last_error)
+            return StreamAll(delay) if self._streams and not self._list_next else ListAll(delay)
         return OpenWatch(self.resource_version, _delay(self._stream_failures, self.last_error))
 
+    @property
+    def is_current(self) -> bool:
+        """Whether a watch can go on from what is known; else everything is to be listed."""
+        return not self._must_list
+
+    def not_streamed(self, *, for_good: bool = True) -> None:
+        """No watch begins with everything there: it is listed, now and, ``for_good``, from now on."""
+        self._list_next = True
+        self._streams = self._streams and not for_good
+
     def listed(self, resource_version: str) -> None:
-        """A whole list came; nothing that happened before it matters any more."""
+        """A whole list came, in whichever way; nothing that happened before it matters any more."""
         self.resource_version = resource_version
         self.last_error = None
         self._must_list = False
+        self._list_next = False
         self._list_failures = 0
 
     def list_failed(self, error: BaseException) -> None:
         self.last_error = error
+        self._list_next = False
         self._list_failures += 1
 
     def opened(self, now: float) -> None:
@@ -140,13 +184,8 @@ class ListWatch:
 
         Raises what ends the stream: an ApiError for an ERROR event, MalformedAnswer for something unreadable.
         """
-        try:
-            decoded = _line_decoder.decode(line)
-            head = _head_decoder.decode(decoded.object) if decoded.type != "ERROR" else Head()
-        except msgspec.DecodeError as error:
-            raise errors.MalformedAnswer(f"watch: not a watch event: {error}") from error
-        if decoded.type == "ERROR":
-            raise errors.from_body(0, bytes(decoded.object))
+        decoded = read_line(line)
+        head = head_of(decoded)
         if decoded.type == "BOOKMARK":
             self._advance(head.metadata.resource_version)
             return None
@@ -162,7 +201,7 @@ class ListWatch:
         else:
             self._stream_failed(error)
 
-    def _changed(self, line: _Line, head: Head) -> WatchEvent | None:
+    def _changed(self, line: Line, head: Head) -> WatchEvent | None:
         change = _CHANGES.get(line.type)
         if change is None or not head.metadata.name:
             raise errors.MalformedAnswer(f"watch: event of type {line.type!r} without a name or of an unknown type")

@@ -104,7 +104,7 @@ class ApiServer:
             except Exception as error:
                 answer = failed(failure.internal(f"storage failed: {error}"))
             self._count(request, identity, answer.status)
-        elif answer.watch is None:
+        elif answer.watch is None or answer.watch.shows_state:
             await self._caught_up()
             if self._broken:
                 return self._out_of_service()

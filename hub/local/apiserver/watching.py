@@ -30,6 +30,8 @@ class Watch:
         self._told = call.state.version
         """The revision up to which everything has been read."""
         self._first: list[bytes] = []
+        self.shows_state = False
+        """Whether it begins with the objects in memory, as a list does."""
         self._headed = False
         self._converted = 0
         resource = call.resource
@@ -55,6 +57,7 @@ class Watch:
             now = collection.dropped + len(collection.log)
             chosen = [found for found in collection.in_namespace(self._chosen.namespace) if self._chosen.matches(found)]
             self._first = self._added(chosen)
+            self.shows_state = True
             self._position = now
             if initial and self.bookmarks:
                 self._first.append(self.bookmark(initial_end=True))

@@ -151,15 +151,24 @@ class SlowDisk:
     async def close(self) -> None: ...
 
 
-@pytest.mark.parametrize("again", ["GET", "PUT"])
-async def test_nobody_is_shown_what_is_not_on_disk_yet(world: World, again: str) -> None:
+STREAMED = (("watch", "true"), ("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan"))
+
+
+@pytest.mark.parametrize(
+    ("again", "path", "query"),
+    [("GET", "/a", ()), ("PUT", "/a", ()), ("GET", "", ()), ("GET", "", STREAMED)],
+    ids=["get", "put", "list", "streamed list"],
+)
+async def test_nobody_is_shown_what_is_not_on_disk_yet(
+    world: World, again: str, path: str, query: tuple[tuple[str, str], ...]
+) -> None:
     disk = SlowDisk()
     transport = InProcessTransport(ApiServer(world.core, SystemClock(), log=disk))
     body = json.dumps(config_map("a")).encode()
     writing = asyncio.create_task(transport.request(Request("POST", CONFIG_MAPS, (), {}, body)))
     await asyncio.sleep(0)
     # A write that changes nothing reads as well.
-    reading = asyncio.create_task(transport.request(Request(again, f"{CONFIG_MAPS}/a", (), {}, body)))
+    reading = asyncio.create_task(transport.request(Request(again, f"{CONFIG_MAPS}{path}", query, {}, body)))
     for _ in range(9):
         await asyncio.sleep(0)
     assert not reading.done()

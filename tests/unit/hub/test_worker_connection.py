@@ -6,18 +6,25 @@ import pytest
 
 from hub.clusters.remote_clients import ConnectionFailed
 from hub.clusters.worker_connection import TIMED_OUT, ConnectionSettings, WorkerConnection
-from tests.unit.kube.fake_server import ScriptedTransport, answer, clock, status
+from tests.unit.kube.fake_server import ScriptedTransport, answer, clock, line, status
 from worker_agent.jobs import KINDS
 from worker_agent.kube.client import Client
 from worker_agent.kube.retry import RetryPolicy
+from worker_agent.kube.transport import Response
 
 pytestmark = pytest.mark.looptime
 BATCH = (KINDS["batch/job"],)
 EMPTY = {"kind": "List", "metadata": {"resourceVersion": "7"}, "items": []}
+WHOLE = {"metadata": {"resourceVersion": "7", "annotations": {"k8s.io/initial-events-end": "true"}}}
+
+
+async def nothing_there():
+    yield line("BOOKMARK", WHOLE)
+    await asyncio.Event().wait()
 
 
 class Worker(ScriptedTransport):
-    """Lists nothing; ``refused`` are plurals that it refuses to list, or ``held`` back until they are let go."""
+    """Has nothing; ``refused`` are plurals that it refuses to list, or ``held`` back until they are let go."""
 
     def __init__(self, *, refused=(), held=()):
         super().__init__(None)
@@ -27,18 +34,22 @@ class Worker(ScriptedTransport):
     async def request(self, request):
         self.requests.append(request)
         plural = request.path.rpartition("/")[2]
-        if dict(request.query).get("watch"):
+        query = dict(request.query)
+        if query.get("resourceVersion"):
             await asyncio.Event().wait()
         if plural in self.held:
             await self.held[plural].wait()
         failure = self.refused.get(plural)
         if isinstance(failure, Exception):
             raise failure
-        return failure() if failure is not None else answer(200, EMPTY)
+        if failure is not None:
+            return failure()
+        return Response(200, {}, nothing_there()) if query.get("watch") else answer(200, EMPTY)
 
     @property
     def listed(self):
-        return {request.path.rpartition("/")[2] for request in self.requests if not dict(request.query).get("watch")}
+        asked = [request for request in self.requests if not dict(request.query).get("resourceVersion")]
+        return {request.path.rpartition("/")[2] for request in asked}
 
 
 def connection(worker):

@@ -57,6 +57,8 @@ class FakeServer:
         self.objects: dict[str, dict[str, Any]] = {}
         self.history: list[tuple[int, str, dict[str, Any]]] = []
         self.compacted = version
+        self.initial_events = "given"
+        """Or "refused", as by servers before 1.32, or "ignored", as by those that do not know the parameter."""
         self.changed = asyncio.Event()
         self.streams = 0
         self.requests: list[Request] = []
@@ -100,6 +102,10 @@ class FakeServer:
         query = dict(request.query)
         if request.method != "GET":
             return self._write(request)
+        if query.get("sendInitialEvents") and self.initial_events == "refused":
+            return answer(422, status(422, "Invalid", "sendInitialEvents is forbidden for watch"))
+        if query.get("watch") and "resourceVersion" not in query:
+            return Response(200, {}, self._stream_from_start())
         if query.get("watch"):
             since = int(query["resourceVersion"])
             if since < self.compacted:
@@ -142,6 +148,20 @@ class FakeServer:
         bare = [{k: v for k, v in item.items() if k not in ("kind", "apiVersion")} for item in items]
         meta = {"resourceVersion": version, "continue": rest}
         return answer(200, {"metadata": meta, "items": bare[start : start + self.page]})
+
+    async def _stream_from_start(self) -> AsyncGenerator[bytes, None]:
+        since, there = self.version, list(self.objects.values())
+        for item in there:
+            yield line("ADDED", item)
+        if self.initial_events == "given":
+            meta = {"resourceVersion": str(since), "annotations": {"k8s.io/initial-events-end": "true"}}
+            yield line("BOOKMARK", {"metadata": meta})
+        changes = self._stream(since)
+        try:
+            async for piece in changes:
+                yield piece
+        finally:
+            await changes.aclose()
 
     async def _stream(self, since: int) -> AsyncGenerator[bytes, None]:
         generation = self._generation

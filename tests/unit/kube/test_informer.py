@@ -40,10 +40,13 @@ async def test_lists_then_follows():
     assert follower.get(Key("ns", "b")) is None
 
 
-@pytest.mark.parametrize("verb", ["list", "watch"])
-async def test_what_was_cancelled_under_a_request_ends_no_watch(verb: str):
+@pytest.mark.parametrize(
+    ("verb", "initial_events"), [("watch_from_start", "given"), ("list", "refused"), ("watch", "refused")]
+)
+async def test_what_was_cancelled_under_a_request_ends_no_watch(verb: str, initial_events: str):
     """Closing a session cancels what waits for its connections."""
     server = FakeServer()
+    server.initial_events = initial_events
     follower, told = informer(server)
     client = follower._reflector._client
     whole = getattr(client, verb)
@@ -87,8 +90,8 @@ async def test_changes_during_a_cut_are_caught_up_without_a_list():
         server.cut()
         server.put("a")
         await until(lambda: len(told) == 2)
-    lists = [request for request in server.requests if ("watch", "true") not in request.query]
-    assert len(lists) == 1
+    starts = [request for request in server.requests if ("sendInitialEvents", "true") in request.query]
+    assert (len(starts), len(server.requests)) == (1, 2)
 
 
 async def test_after_compaction_the_difference_is_told():

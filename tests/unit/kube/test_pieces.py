@@ -30,6 +30,15 @@ async def test_silence_counts_from_the_last_piece():
     assert asyncio.get_running_loop().time() == pytest.approx(18.0)
 
 
+async def test_the_limit_can_change_between_pieces():
+    reader = PatientReader(pieces(1.0, 60.0, 60.0), 100.0)
+    await reader.next()
+    reader.wait(10.0)
+    with pytest.raises(TimeoutError):
+        await reader.next()
+    assert asyncio.get_running_loop().time() == pytest.approx(11.0)
+
+
 async def test_the_readers_own_time_does_not_count():
     reader = PatientReader(pieces(1.0, 9.0), 10.0)
     await reader.next()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from worker_agent.kube import errors
-from worker_agent.kube.watch import Change, ListAll, ListWatch, OpenWatch
+from worker_agent.kube.watch import Change, ListAll, ListWatch, OpenWatch, StreamAll
 
 
 def line(change: str, name: str = "p", version: int = 1, **fields: Any) -> bytes:
@@ -25,8 +25,37 @@ def watching(version: str = "10") -> ListWatch:
     return machine
 
 
+def test_starts_with_everything_in_one_watch_then_watches_from_there():
+    machine = ListWatch()
+    assert machine.step == StreamAll(0.0)
+    machine.listed("10")
+    assert machine.step == OpenWatch("10", 0.0)
+
+
+def test_where_no_watch_begins_with_everything_it_is_listed_now_and_later():
+    machine = ListWatch()
+    machine.not_streamed()
+    assert machine.step == ListAll(0.0)
+    machine.listed("10")
+    machine.open_failed(errors.Gone(410))
+    assert isinstance(machine.step, ListAll)
+
+
+def test_a_watch_that_was_turned_away_is_tried_again_after_one_list():
+    machine = ListWatch()
+    machine.not_streamed(for_good=False)
+    assert machine.step == ListAll(0.0)
+    machine.list_failed(errors.ServerError(500))
+    assert isinstance(machine.step, StreamAll)
+    machine.not_streamed(for_good=False)
+    machine.listed("10")
+    machine.open_failed(errors.Gone(410))
+    assert isinstance(machine.step, StreamAll)
+
+
 def test_starts_with_a_list_then_watches_from_it():
     machine = ListWatch()
+    machine.not_streamed()
     assert machine.step == ListAll(0.0)
     machine.listed("10")
     assert machine.step == OpenWatch("10", 0.0)
@@ -75,12 +104,12 @@ def test_versions_that_are_not_numbers_are_taken_as_they_come():
 
 
 @pytest.mark.parametrize(("code", "reason"), [(410, "Expired"), (410, "Gone"), (500, "Expired")])
-def test_gone_leads_to_a_list(code: int, reason: str):
+def test_gone_leads_to_everything_anew(code: int, reason: str):
     machine = watching()
     with pytest.raises(errors.Gone) as caught:
         machine.received(error_line(code, reason))
     machine.ended(caught.value, 0.0)
-    assert isinstance(machine.step, ListAll)
+    assert isinstance(machine.step, StreamAll)
 
 
 def test_another_error_event_resumes_after_a_while():
@@ -109,7 +138,7 @@ def test_junk_ends_the_stream(junk: bytes):
         watching().received(junk)
 
 
-def test_streams_that_bring_nothing_back_off_then_list():
+def test_streams_that_bring_nothing_back_off_then_begin_anew():
     machine = watching()
     delays = []
     for _ in range(4):
@@ -117,7 +146,7 @@ def test_streams_that_bring_nothing_back_off_then_list():
         machine.ended(None, 0.1)
         delays.append(machine.step.delay)
     assert delays == [0.2, 0.4, 0.8, 1.6]
-    assert isinstance(machine.step, ListAll)
+    assert isinstance(machine.step, StreamAll)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +157,7 @@ def test_a_server_that_is_not_there_is_soon_looked_for_again(error: Exception, l
     machine = ListWatch()
     for _ in range(20):
         machine.list_failed(error)
-    assert machine.step == ListAll(longest)
+    assert machine.step == StreamAll(longest)
 
 
 def test_a_list_does_not_forgive_failing_streams():
@@ -153,7 +182,7 @@ def test_delays_have_a_limit():
     machine = ListWatch()
     for _ in range(50):
         machine.list_failed(errors.ServerSilent("down"))
-    assert machine.step == ListAll(30.0)
+    assert machine.step == StreamAll(30.0)
     assert isinstance(machine.last_error, ConnectionError)
     machine.listed("1")
     assert machine.last_error is None
