@@ -33,6 +33,11 @@ async def test_a_job_runs_on_the_one_worker_where_it_fits_and_comes_home_finishe
 
 async def test_jobs_fill_the_workers_by_what_fits_and_no_copy_is_wasted():
     async with running(a=4, b=8) as world:
+        # What fits a worker that has not reported yet is sent to the other, waits there, and moves: a copy more.
+        for worker in world.workers:
+            await until(
+                lambda w=worker: hub_knows(world, w, "clustercapacities", 1), f"the hub has the report of {worker}"
+            )
         await world.manager.create(*[job(f"train-{number}", cpu=2) for number in range(6)])
         places = [await until(lambda n=n: runs_on(world, f"train-{n}"), f"job {n} runs") for n in range(6)]
         assert Counter(places) == {"a": 2, "b": 4}
