@@ -216,7 +216,7 @@ def _cells(each: "ClusterOutlook") -> Iterator[str]:
         each.cluster,
         each.verdict,
         each.blocker or "none",
-        each.change or ("-" if each.blocker else "none needed"),
+        each.change or ("none needed" if each.verdict == "FITS" else "-"),
     )
     facts: tuple[Any, ...] = ("yes" if each.exact else "no", "-" if each.position is None else each.position)
     yield from map(str, (*facts, each.lost_pod_seconds, each.as_of or "-", each.nodes_as_of or "-"))

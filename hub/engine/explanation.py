@@ -14,7 +14,7 @@ from hub.engine.evaluation import Evaluation, Outlook, Request
 from hub.engine.views import WorkerView
 from worker_agent.api import names, timestamps
 from worker_agent.api.meta import Key
-from worker_agent.api.workload import Workload
+from worker_agent.api.workload import AdmissionCheckState, Workload
 from worker_agent.engine import story_explanation
 from worker_agent.engine.conditions import Phase
 from worker_agent.engine.story_shortage import Tale
@@ -37,7 +37,7 @@ class ClusterOutlook(Tale, frozen=True):
     verdict: str
     reason: str = ""
     blocker: str = ""
-    """What is in the way; empty where it fits now."""
+    """What is in the way; of what fits, what it still has to pass before it starts."""
     change: str = ""
     """The smallest change that would let it in; empty where none is needed or known."""
     other_changes: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ def of(
         cluster=found.cluster,
         verdict=VERDICTS[outlook],
         reason=found.reason,
-        blocker="" if outlook is Outlook.FITS else found.message,
+        blocker=_to_pass(found, request, view, now) if outlook is Outlook.FITS else found.message,
         change=changes[0] if changes else "",
         other_changes=changes[1:],
         position=found.position if found.position >= 0 else None,
@@ -80,6 +80,20 @@ def of(
         as_of=timestamps.rfc3339(read_at) if read_at is not None and view is not None else "",
         nodes_as_of=timestamps.rfc3339(report) if report is not None else "",
     )
+
+
+def _to_pass(found: Evaluation, request: Request, view: WorkerView | None, now: datetime) -> str:
+    """What stands between quota and start: admission checks of a copy that holds its quota, nodes still to be made."""
+    row = view.state.rows.get(Key(request.namespace, request.name)) if view is not None else None
+    if view is None or row is None or row.phase != Phase.RESERVED:
+        return found.message if found.provisions else ""
+    summary = _story(request, view, now).summary
+    told = [f"{check.name}: {check.message}" for check in _open_checks(row.workload) if check.message]
+    return "; ".join((summary, *told))
+
+
+def _open_checks(workload: Workload) -> list[AdmissionCheckState]:
+    return [check for check in workload.status.admission_checks or () if check.state != names.CHECK_READY]
 
 
 _MISSING: Final[Mapping[str, str]] = {
@@ -120,7 +134,7 @@ def _changes(found: Evaluation, request: Request, view: WorkerView | None, now: 
 def _story(request: Request, view: WorkerView, now: datetime) -> story_explanation.Explanation:
     workload = _decoder.decode(request.workload)
     known = view.state.rows.get(Key(request.namespace, request.name))
-    if known is not None and known.phase == Phase.PENDING:
+    if known is not None and known.phase in (Phase.PENDING, Phase.RESERVED):
         workload = known.workload
     return story_explanation.explain(view.state, workload, now)
 

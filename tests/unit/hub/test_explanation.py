@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
 
 from hub.engine import explanation, judging
@@ -28,6 +29,30 @@ def outlook(views: Views, asked: Request):
 def test_what_fits_has_no_blocker_and_needs_no_change():
     told = outlook(known(*worker("a", cpu=4)), request("a", cpu=3))
     assert (told.verdict, told.blocker, told.change, told.as_of) == ("FITS", "", "", "2026-01-31T12:00:00Z")
+
+
+def test_a_copy_that_holds_quota_tells_which_checks_it_waits_for():
+    waiting = knowledge.reserved(knowledge.workload_document("new", cpu=3), cpu=3)
+    waiting["status"]["conditions"] = [
+        each for each in waiting["status"]["conditions"] if each["type"] == "QuotaReserved"
+    ]
+    waiting["status"]["admissionChecks"] = [
+        {"name": "budget", "state": "Ready", "message": "granted"},
+        {"name": "grow", "state": "Pending", "message": "6 node(s) are being added"},
+    ]
+    told = outlook(known(*worker("a", cpu=4), knowledge.event("a", "workloads", waiting)), request("a", cpu=3))
+    assert (told.verdict, told.change) == ("FITS", "")
+    assert told.blocker == (
+        "holds quota in ClusterQueue cq and waits for its admission checks: grow is Pending; "
+        "grow: 6 node(s) are being added"
+    )
+
+
+def test_what_fits_once_an_autoscaler_has_made_its_nodes_says_so():
+    found = judging.evaluate(request("a", cpu=3), known(*worker("a", cpu=4)), Policy(), NOW)[0]
+    found = msgspec.structs.replace(found, provisions=True, message="fits once its nodes have come in default")
+    told = explanation.of(found, request("a", cpu=3), known(*worker("a", cpu=4)).get("a"), NOW, NOW)
+    assert (told.verdict, told.blocker) == ("FITS", "fits once its nodes have come in default")
 
 
 def test_a_full_queue_names_who_would_have_to_finish_and_how_much_quota_would_do():
