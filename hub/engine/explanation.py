@@ -14,7 +14,7 @@ from hub.engine.evaluation import Evaluation, Outlook, Request
 from hub.engine.views import WorkerView
 from worker_agent.api import names, timestamps
 from worker_agent.api.meta import Key
-from worker_agent.api.workload import AdmissionCheckState, Workload
+from worker_agent.api.workload import Workload
 from worker_agent.engine import story_explanation
 from worker_agent.engine.conditions import Phase
 from worker_agent.engine.story_shortage import Tale
@@ -88,12 +88,8 @@ def _to_pass(found: Evaluation, request: Request, view: WorkerView | None, now: 
     if view is None or row is None or row.phase != Phase.RESERVED:
         return found.message if found.provisions else ""
     summary = _story(request, view, now).summary
-    told = [f"{check.name}: {check.message}" for check in _open_checks(row.workload) if check.message]
+    told = [f"{check.name}: {check.message}" for check in story_explanation.open_checks(row.workload) if check.message]
     return "; ".join((summary, *told))
-
-
-def _open_checks(workload: Workload) -> list[AdmissionCheckState]:
-    return [check for check in workload.status.admission_checks or () if check.state != names.CHECK_READY]
 
 
 _MISSING: Final[Mapping[str, str]] = {

@@ -126,8 +126,9 @@ async def ask(client: "Client", policy: "Policy", key: "Key") -> "Explanation":
     if not await live_state.decides_alike(client, policy):
         print("note: the agent runs with other settings: pass its --config and --feature-gates", file=sys.stderr)
     told = story_explanation.explain(state, view, now)
-    open_checks = [check for check in view.status.admission_checks or () if check.state != "Ready"]
-    return msgspec.structs.replace(told, checks=await live_state.checks_of(client, found)) if open_checks else told
+    if not story_explanation.open_checks(view):
+        return told
+    return msgspec.structs.replace(told, checks=await live_state.checks_of(client, found))
 
 
 def named(documents: Iterable[Document], key: "Key") -> Document:

@@ -33,8 +33,7 @@ from worker_agent.controllers.ancestors import Ancestors, owner_value
 from worker_agent.controllers.applier import Applier
 from worker_agent.controllers.fence import Fence
 from worker_agent.controllers.known_objects import KnownObjects
-from worker_agent.controllers.rests import Rests
-from worker_agent.engine import fencing, job_ancestors, job_first_wait, job_lifecycle, job_rest, workload_status
+from worker_agent.engine import fencing, job_ancestors, job_first_wait, job_lifecycle, workload_status
 from worker_agent.engine.intents import CreateObject, Intent
 from worker_agent.engine.job_ancestors import NO_ANCESTOR, Lookup
 from worker_agent.engine.job_first_wait import ReadyKeptBack
@@ -124,7 +123,6 @@ class JobController:
         """Which objects of the kind are jobs by themselves."""
         self._ready: dict[Key, datetime] = {}
         """Since when the pods of jobs are ready that keep this back."""
-        self._rests: Rests[JobView] = Rests(world.clock, job_rest.is_still)
         self.controller: Controller[Key] = Controller(
             f"{kind.framework}", self._reconcile, workers=workers, clock=world.clock
         )
@@ -189,20 +187,12 @@ class JobController:
         refusal = await self._world.fence.refusal(job) if job is not None and may_start else ""
         if refusal:
             log.warning("%s %s is not started: %s", self.kind.resource.kind, key, refusal)
-        view = self._view(key, lookup)
-        since = self._ready.get(key)
-        if refusal or since is not None:
-            view = replace(view, not_to_start=refusal, ready_since=since)
-        if self._rests.holds(key, view):
-            return None
+        view = replace(self._view(key, lookup), not_to_start=refusal, ready_since=self._ready.get(key))
         now = self._world.clock.now()
-        settled = job_lifecycle.settle(view, now)
-        intents = settled.intents
+        intents = job_lifecycle.decide_to_rest(view, now)
         self._note_ready(view, intents, now)
         log_context.about(_workload_of(view, intents))
         after = await self._applier.apply(intents)
-        if settled.rest is not None and after is None:
-            self._rests.note(key, settled.rest)
         self._tell_of_created(job, intents)
         return after
 

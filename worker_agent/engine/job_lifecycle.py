@@ -7,7 +7,6 @@ those before it did.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -63,48 +62,31 @@ def decide(view: JobView, now: datetime) -> list[Intent]:
 Decide = Callable[[JobView, datetime], list[Intent]]
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """What to do about a job, and what is left of the view then: ``rest`` is the view on which one more decision found
-    nothing at all to write, to tell or to wait for. None where that was not found out."""
-
-    intents: list[Intent]
-    rest: JobView | None
-
-
 def decide_to_rest(view: JobView, now: datetime, rounds: int = 8, decide: Decide = decide) -> list[Intent]:
-    """The intents of ``settle``."""
-    return settle(view, now, rounds, decide).intents
-
-
-def settle(view: JobView, now: datetime, rounds: int = 8, decide: Decide = decide) -> Settled:
     """Decide again on the outcome until nothing more is to be written, so that each object is written once.
 
     A retry ends it: its cause is a state that the API server has to reach first. Every look at a finished job says so
     again; without a write there is nothing to tell. That pods are not ready yet is told when they take long: until then
     the absence of the condition says the same to everyone who reads it, and most jobs start without this write.
     """
-    settled = _to_rest(view, now, rounds, decide)
-    return Settled(list(job_first_wait.left_unsaid(view, settled.intents, now)), settled.rest)
+    return list(job_first_wait.left_unsaid(view, _to_rest(view, now, rounds, decide), now))
 
 
-def _to_rest(view: JobView, now: datetime, rounds: int, decide: Decide) -> Settled:
+def _to_rest(view: JobView, now: datetime, rounds: int, decide: Decide) -> list[Intent]:
     intents: list[Intent] = []
     for number in range(rounds):
         made = decide(view, now)
         writes = [intent for intent in made if isinstance(intent, WRITES)]
-        if not writes:
-            made = [intent for intent in made if not _says_finished(intent)]
-        rest = None if made else view
         if number and not writes:
             # Nothing left to write: what is said again was said before, only wishes for later count.
-            wishes: list[Intent] = [intent for intent in made if isinstance(intent, RequeueAfter | RetryWithError)]
-            return Settled(intents + wishes, rest)
+            return intents + [intent for intent in made if isinstance(intent, RequeueAfter | RetryWithError)]
+        if not writes:
+            made = [intent for intent in made if not _says_finished(intent)]
         intents += [intent for intent in made if not (isinstance(intent, RecordEvent) and intent in intents)]
         if not writes or isinstance(intents[-1], RetryWithError):
-            return Settled(intents, rest)
+            break
         view = view.after(writes, now)
-    return Settled(intents, None)
+    return intents
 
 
 def _says_finished(intent: Intent) -> bool:

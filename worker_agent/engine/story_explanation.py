@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from worker_agent.api import names, selectors, timestamps
-from worker_agent.api.workload import Workload
+from worker_agent.api.workload import AdmissionCheckState, Workload
 from worker_agent.engine import conditions, flavors, resources, simulate, story_shortage, workload_info
 from worker_agent.engine.cluster_queue import ClusterQueueRow, ResourceGroup
 from worker_agent.engine.conditions import Phase
@@ -103,9 +103,8 @@ def _settled(workload: Workload, now: datetime) -> Explanation | None:
     elif phase == Phase.ADMITTED:
         state, summary = "Admitted", f"is admitted in ClusterQueue {queue}{_since(workload, names.ADMITTED)}"
     else:
-        open_checks = [f"{c.name} is {c.state}" for c in status.admission_checks or () if c.state != "Ready"]
         state = "Reserved"
-        summary = f"holds quota in ClusterQueue {queue} and waits for {_awaited(workload, open_checks)}"
+        summary = f"holds quota in ClusterQueue {queue} and waits for {_awaited(workload)}"
     return _plain(workload, now, state, summary, queue)
 
 
@@ -128,9 +127,14 @@ def _plain(workload: Workload, now: datetime, state: str, summary: str, queue: s
     )
 
 
-def _awaited(workload: Workload, open_checks: list[str]) -> str:
-    if open_checks:
-        return f"its admission checks: {', '.join(open_checks)}"
+def open_checks(workload: Workload) -> list[AdmissionCheckState]:
+    """Its admission checks that are not Ready."""
+    return [check for check in workload.status.admission_checks or () if check.state != names.CHECK_READY]
+
+
+def _awaited(workload: Workload) -> str:
+    if told := [f"{check.name} is {check.state}" for check in open_checks(workload)]:
+        return f"its admission checks: {', '.join(told)}"
     admission = workload.status.admission
     assignments = admission.pod_set_assignments if admission else []
     if any(found.delayed_topology_request == "Pending" and not found.topology_assignment for found in assignments):

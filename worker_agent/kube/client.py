@@ -76,12 +76,7 @@ class Client:
         """The whole collection, walked in pages that show one moment of the server; size 0 takes it in one."""
         selection = Selection(label_selector, field_selector)
         target = Target(resource, namespace)
-        for _ in range(LISTS_STARTED_ANEW):
-            try:
-                return await self._list_once(target, selection, page_size)
-            except errors.Gone:
-                continue  # the token of a page expired while we walked
-        return await self._list_once(target, selection, page_size)
+        return await _until_whole(lambda: self._list_once(target, selection, page_size))
 
     async def create(
         self,
@@ -213,10 +208,7 @@ class Client:
 
         await self._after_the_first()
         try:
-            for _ in range(LISTS_STARTED_ANEW):
-                with contextlib.suppress(errors.Gone):
-                    return await self._patiently("watch", attempt)
-            return await self._patiently("watch", attempt)
+            return await _until_whole(lambda: self._patiently("watch", attempt))
         finally:
             self._let_others_ask()
 
@@ -380,3 +372,11 @@ class Client:
     def _signed(self, request: Request) -> Request:
         headers = {**self._headers, **request.headers}
         return Request(request.method, request.path, request.query, headers, request.body)
+
+
+async def _until_whole(collect: Callable[[], Awaitable[T]]) -> T:
+    """What ``collect`` comes to, begun anew where the moment that it shows expired while it was collected."""
+    for _ in range(LISTS_STARTED_ANEW):
+        with contextlib.suppress(errors.Gone):
+            return await collect()
+    return await collect()

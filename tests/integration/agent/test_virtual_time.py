@@ -8,8 +8,6 @@ import pytest
 from tests.integration.agent.test_preemption import priority_class
 from tests.integration.agent.virtual import Cluster
 from worker_agent.api.resource_type import WORKLOAD_PRIORITY_CLASSES
-from worker_agent.engine import job_lifecycle, job_rest
-from worker_agent.engine.intents import RequeueAfter
 from worker_agent.kube.clock import Clock
 from worker_agent.kube.faults import Fault, FaultPlan, FaultyTransport
 from worker_agent.kube.transport import Request, Response
@@ -41,31 +39,6 @@ async def test_many_jobs_take_turns_in_a_small_queue():
         watching.cancel()
     assert cluster.runs() == {j["metadata"]["uid"]: 1 for j in jobs}
     assert cluster.most_cpu == 4
-
-
-async def test_what_a_look_wrote_is_not_decided_on_again_when_it_comes_back(monkeypatch):
-    rests, repeated = {}, []
-    settle = job_lifecycle.settle
-
-    def watched(view, now):
-        rest = rests.get(view.key)
-        if rest is not None and job_rest.is_still(rest, view):
-            repeated.append(view)
-        settled = settle(view, now)
-        waits = any(isinstance(intent, RequeueAfter) for intent in settled.intents)
-        rests[view.key] = None if waits else settled.rest
-        return settled
-
-    monkeypatch.setattr(job_lifecycle, "settle", watched)
-    async with Cluster() as cluster:
-        cluster.simulate()
-        cluster.start_agent()
-        await cluster.queue("4")
-        await cluster.submit("j", cpu="2")
-        await cluster.until_all_complete()
-        await asyncio.sleep(1)
-    assert any(rests.values())
-    assert not repeated
 
 
 class Refused(FaultyTransport):

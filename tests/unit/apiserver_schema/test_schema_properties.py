@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hub.local.apiserver.schema import cel_reads, field_set, json_merge, typed_check, typed_comparison, typed_values
+from hub.local.apiserver.schema import cel_reads, field_set, json_merge, typed_comparison, typed_values
 from tests.unit.apiserver_schema.things import THING, apply, config, thing, things
 
 WORDS = st.sampled_from(["a", "b", "c", "d"])
@@ -85,28 +85,6 @@ def test_sets_obey_their_laws(first, second):
     assert field_set.difference(both, right) == field_set.difference(left, right)
     assert set(field_set.paths(both)) == set(field_set.paths(left)) | set(field_set.paths(right))
     assert set(field_set.paths(common)) == set(field_set.paths(left)) & set(field_set.paths(right))
-
-
-@given(SPECS)
-def test_one_walk_checks_a_value_and_tells_its_fields(spec):
-    node = things().schema(THING)
-    assert typed_check.fields_of(thing(**spec), node) == typed_values.fields_of(thing(**spec), node)
-
-
-@given(st.dictionaries(st.sampled_from(["name", "count", "on", "tags", "items", "deep", "other"]), JSON, max_size=3))
-def test_one_walk_complains_of_what_the_check_complains_of(spec):
-    node = things().schema(THING)
-    assert complaint_of(typed_check.fields_of, thing(**spec), node) == complaint_of(
-        typed_check.check, thing(**spec), node
-    )
-
-
-def complaint_of(walk, value, node):
-    try:
-        walk(value, node)
-    except typed_values.TypeMismatch as problem:
-        return str(problem)
-    return None
 
 
 NAMED = st.lists(st.sampled_from(["self.a", "self.a.b", "has(self.c)", "size(self.d)", "self.b.exists(x, x.a == 1)"]))

@@ -100,16 +100,16 @@ def apply(
     except managed_fields.BadManagedFields as problem:
         raise ApplyError(500, f"failed to decode managed fields: {problem}") from problem
     bare = without_managed_fields(live)
-    fields = _fields_of_applied(applied, typing)
+    _check_applied(applied, typing)
     if not managers:
         managers = _before_first_apply(bare, typing, now)
     try:
-        merged, managers = _apply(bare, (applied, fields), typing, managers, key, force)
+        merged, managers = _apply(bare, applied, typing, managers, key, force)
     except ApplyConflict as conflict:
         if name != "kubectl":
             raise
         _raise_unless_last_applied(conflict, bare, typing)
-        merged, managers = _apply(bare, (applied, fields), typing, managers, key, True)
+        merged, managers = _apply(bare, applied, typing, managers, key, True)
     changed = merged != bare
     managed_fields.strip(managers, key)
     if changed and key in managers:
@@ -120,10 +120,9 @@ def apply(
     return with_managed_fields(merged, managed_fields.encode(managers), entries if not changed else None)
 
 
-def _fields_of_applied(applied: Document, typing: Typing) -> FieldSet:
-    """What the manager wants to own. Raises ApplyError for what does not fit the schema."""
+def _check_applied(applied: Document, typing: Typing) -> None:
     try:
-        return field_set.without(typed_check.fields_of(applied, typing.node), typing.ignored)
+        typed_check.check(applied, typing.node)
     except typed_values.TypeMismatch as problem:
         metadata = applied.get("metadata") or {}
         place = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
@@ -137,16 +136,10 @@ def _before_first_apply(live: Document, typing: Typing, now: datetime) -> Manage
 
 
 def _apply(
-    live: Document,
-    wished: tuple[Document, FieldSet],
-    typing: Typing,
-    managers: Managers,
-    key: ManagerKey,
-    force: bool,
+    live: Document, applied: Document, typing: Typing, managers: Managers, key: ManagerKey, force: bool
 ) -> tuple[Document, Managers]:
-    """``wished`` is what is applied, and the fields of it."""
-    applied, fields = wished
     merged: Document = typed_values.merge(live, applied, typing.node)
+    fields = field_set.without(typed_values.fields_of(applied, typing.node), typing.ignored)
     last = managers.get(key)
     managers = {**managers, key: Owned(fields, typing.api_version, True, last.time if last else None)}
     if last is not None and field_set.difference(last.fields, fields):

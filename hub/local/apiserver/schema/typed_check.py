@@ -3,7 +3,6 @@
 from typing import Any
 
 from hub.local.apiserver.schema import field_errors, field_set, typed_values
-from hub.local.apiserver.schema.field_set import FieldSet
 from hub.local.apiserver.schema.node import UNTYPED, Node
 
 
@@ -15,66 +14,6 @@ def check(value: Any, node: Node, path: str = "", *, duplicates: bool = False) -
     if value is None or (not duplicates and _plainly_fits(value, node)):
         return
     _check(value, node, path, duplicates)
-
-
-def fields_of(value: Any, node: Node) -> FieldSet:
-    """``typed_values.fields_of`` of what fits; raises as ``check`` for what does not. One walk where all is plain."""
-    fields: FieldSet = {}
-    try:
-        _collect(value, node, fields)
-    except _NotPlain:
-        check(value, node)
-        return typed_values.fields_of(value, node)
-    return fields
-
-
-class _NotPlain(Exception):
-    """A closer look is due."""
-
-
-def _collect(value: Any, node: Node, out: FieldSet) -> bool:
-    """As ``typed_values`` collects fields, as long as the value plainly fits. Raises _NotPlain."""
-    kind = type(value)
-    if kind is dict and node.holds_map and not node.atomic_map:
-        _collect_map(value, node, out)
-        return False
-    if kind is list and node.holds_list and node.associative:
-        _collect_list(value, node, out)
-        return False
-    if not _plainly_fits(value, node):
-        raise _NotPlain
-    return True
-
-
-def _collect_map(value: dict[str, Any], node: Node, out: FieldSet) -> None:
-    fields, other = node.fields, node.owned_element
-    for key, item in value.items():
-        declared = fields.get(key)
-        child = declared or other
-        if child is None:
-            raise _NotPlain
-        below: FieldSet = {}
-        member = item is None or _collect(item, child, below) or declared is None or item == {}
-        if member and below:
-            below["."] = {}
-        if member or below:
-            out[f"f:{key}"] = below
-
-
-def _collect_list(value: list[Any], node: Node, out: FieldSet) -> None:
-    try:
-        elements = typed_values.elements_of(value, node)
-    except typed_values.TypeMismatch:
-        raise _NotPlain from None
-    if len(set(elements)) < len(elements):
-        raise _NotPlain
-    child = node.element or UNTYPED
-    for element, item in zip(elements, value, strict=True):
-        below: FieldSet = {}
-        _collect(item, child, below)
-        if below:
-            below["."] = {}
-        out[element] = below
 
 
 def _plainly_fits(value: Any, node: Node) -> bool:
